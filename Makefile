@@ -177,7 +177,7 @@ install: library command install-module
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@REQUIRES@|$(LIB_PACKAGES)|' \
 		-e 's|@LIBS@|$(LIB_OTHER_LIBS)|' lib/kernlens.pc.in | \
 		$(PUT) $(PKGCONFIG_FILES)/kernlens.pc
-	install -m 644 $(LIB_HEADERS) $(HEADERS)
+	install -m 644 $(LIB_PUBLIC_HEADERS) $(HEADERS)
 	install -m 644 $(UAPI_INSTALLED) $(HEADERS)/uapi
 	install -m 644 docs/man/*.1 $(MAN)/man1
 	install -m 644 docs/man/*.5 $(MAN)/man5

@@ -7,7 +7,7 @@ CLI_OBJS := $(CLI_SRCS:%.c=$(BUILD)/%.o)
 
 $(BUILD)/cli/%.o: cli/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
+	$(CC) $(CFLAGS) $(LIB_INCLUDES) -MMD -MP -c -o $@ $<
 
 $(BUILD)/kernlens: $(CLI_OBJS) $(VIEW_OBJS) $(BUILD)/libkernlens.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJS) $(VIEW_OBJS) $(BUILD)/libkernlens.a $(LIB_LIBS) \

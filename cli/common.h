@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <jansson.h>
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 /**
  * struct cli_settings - common options

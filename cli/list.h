@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 #include <jansson.h>
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 #include "cli.h"
 

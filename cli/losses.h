@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <jansson.h>
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 /* Is the trace, which must have been read to its end, incomplete? */
 bool cli_losses_any(const struct kl_trace *trace);

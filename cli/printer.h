@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 #include "cli.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 #include "common.h"
 

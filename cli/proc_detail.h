@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 #include <jansson.h>
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 #include "common.h"
 

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 /**
  * struct cli_process - a process in a trace

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 #include "child.h"
 #include "cli.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 #define CLI_WATCH_RUNNING 4 /* maximum number of running commands */
 #define CLI_WATCH_WAITING 64 /* maximum number of queued commands */

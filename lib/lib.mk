@@ -4,26 +4,31 @@
 
 LIB_SOURCES := $(wildcard lib/*/*.c lib/*/*/*.c)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
-LIB_HEADERS := $(wildcard lib/include/kernlens/*.h lib/include/kernlens/*.def)
+# The interface, which is installed; and what the command, the viewers and the tests use besides.
+LIB_PUBLIC_HEADERS := $(wildcard lib/include/kernlens/*.h lib/include/kernlens/*.def)
+LIB_HEADERS := $(LIB_PUBLIC_HEADERS) $(wildcard lib/internal/kernlens/*.h lib/internal/kernlens/*.def)
+LIB_INCLUDES := -Ilib/include -Ilib/internal
 # What programs that use it link, too; pkg-config knows the first ones.
 LIB_PACKAGES := libdw libelf sqlite3
 LIB_OTHER_LIBS := -liberty -lZydis
 LIB_LIBS := -ldw -lelf -lsqlite3 $(LIB_OTHER_LIBS)
 LIB_SONAME := libkernlens.so.0
+LIB_MAP := lib/libkernlens.map
 LIB := $(BUILD)/libkernlens.a
 LIB_SHARED := $(BUILD)/$(LIB_SONAME)
 
-# Only what the public headers declare is visible outside.
+# Only what the public headers declare is visible outside, as LIB_MAP lists it.
 $(LIB_OBJECTS): $(BUILD)/%.o: %.c $(wildcard uapi/*)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fPIC -fvisibility=hidden -Ilib/include -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS) -fPIC -fvisibility=hidden $(LIB_INCLUDES) -MMD -MP -c $< -o $@
 
 $(LIB): $(LIB_OBJECTS)
 	rm -f $@
 	$(AR) rcs $@ $^
 
-$(LIB_SHARED): $(LIB_OBJECTS)
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIB_SONAME) -Wl,-z,defs -o $@ $^ $(LIB_LIBS)
+$(LIB_SHARED): $(LIB_OBJECTS) $(LIB_MAP)
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIB_SONAME) -Wl,--version-script=$(LIB_MAP) \
+		-Wl,--no-undefined-version -Wl,-z,defs -o $@ $(LIB_OBJECTS) $(LIB_LIBS)
 	ln -sf $(LIB_SONAME) $(BUILD)/libkernlens.so
 
 # Once more, by clang and with checkers, for the unit tests and the fuzzers. Coverage is for the
@@ -39,7 +44,7 @@ LIB_CHECKED_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/checked/%.o)
 
 $(LIB_CHECKED_OBJECTS): $(BUILD)/checked/%.o: %.c $(wildcard uapi/*)
 	@mkdir -p $(@D)
-	$(CHECKED_CC) $(CHECKED_CFLAGS) -fsanitize=fuzzer-no-link -Ilib/include -MMD -MP -c $< -o $@
+	$(CHECKED_CC) $(CHECKED_CFLAGS) -fsanitize=fuzzer-no-link $(LIB_INCLUDES) -MMD -MP -c $< -o $@
 
 $(LIB_CHECKED): $(LIB_CHECKED_OBJECTS)
 	rm -f $@

@@ -9,6 +9,6 @@ VIEW_LIBS := -lncursesw -ltinfo
 
 $(BUILD)/view/%.o: view/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Ilib/include -MMD -MP -c -o $@ $<
+	$(CC) $(CFLAGS) $(LIB_INCLUDES) -MMD -MP -c -o $@ $<
 
 -include $(VIEW_OBJS:.o=.d)

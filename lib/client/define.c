@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <kernlens/define.h>
+#include <kernlens/session_define.h>
 #include "../base/base.h"
 #include "client.h"
 

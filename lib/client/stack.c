@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The ioctl that reads a session's stack traces. */
-#include <kernlens/stack.h>
+#include <kernlens/stack_store.h>
 #include "client.h"
 
 int kl_session_stacks(struct kl_session *session, struct kl_abi_stacks *call)

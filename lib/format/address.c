@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <kernlens/addresses.h>
+#include <kernlens/address_store.h>
 #include "../base/base.h"
 #include "../base/lines.h"
 #include "../base/texts.h"

@@ -3,9 +3,9 @@
 #ifndef KL_LIB_FORMAT_BER_NAMES_H
 #define KL_LIB_FORMAT_BER_NAMES_H
 
-#include <kernlens/addresses.h>
+#include <kernlens/address_store.h>
 #include <kernlens/event.h>
-#include <kernlens/stack.h>
+#include <kernlens/stack_store.h>
 #include "ber.h"
 
 /* What has already been written to a file; zero it at the start. */

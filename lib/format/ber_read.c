@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#include <kernlens/ber.h>
+#include <kernlens/ber_reader.h>
 #include <kernlens/error.h>
 #include "../base/base.h"
 #include "ber.h"

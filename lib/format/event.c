@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include <kernlens/event.h>
+#include <kernlens/cursor.h>
 #include "../base/base.h"
 #include "schema.h"
 

@@ -7,6 +7,7 @@
 
 #include <kernlens/abi.h>
 #include <kernlens/schema.h>
+#include <kernlens/schema_define.h>
 
 #define KL_FIELDS_MAX 32 /* of an event; the tables allow 16 and some strings */
 #define KL_FIELD_COUNT_MAX 256 /* maximum elements of an array */

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <kernlens/stack.h>
+#include <kernlens/stack_store.h>
 #include "../base/base.h"
 #include "../base/lines.h"
 #include "../base/texts.h"

@@ -33,6 +33,14 @@ struct kl_words {
 		(uint64_t)(name), #name \
 	}
 
+/* Number of formats: the library's own, so that a new one leaves its interface as it is. */
+enum {
+	KL_FORMAT_COUNT = 0
+#define KL_FORMAT(name, help) +1
+#include <kernlens/formats.def>
+#undef KL_FORMAT
+};
+
 extern const struct kl_words kl_words_call[KL_FORMAT_COUNT];
 extern const struct kl_words kl_words_kernel[KL_FORMAT_COUNT];
 

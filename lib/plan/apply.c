@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kernlens/define.h>
 #include <kernlens/error.h>
+#include <kernlens/schema_define.h>
+#include <kernlens/session_define.h>
 #include "../base/base.h"
 #include "plan.h"
 

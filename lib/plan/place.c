@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <kernlens/schema_define.h>
 #include "../base/base.h"
 #include "../base/names.h"
 #include "../symbol/elf_symbol.h"

@@ -8,7 +8,8 @@
 #define KL_LIB_PLAN_H
 
 #include <kernlens/buffer.h>
-#include <kernlens/plan.h>
+#include <kernlens/expression.h>
+#include <kernlens/plan_blocks.h>
 #include <kernlens/process_splice.h>
 #include <kernlens/program.h>
 #include <kernlens/splice.h>

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <kernlens/cursor.h>
 #include "../base/base.h"
 #include "reader.h"
 

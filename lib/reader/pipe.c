@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <kernlens/cursor.h>
 #include "../base/base.h"
 #include "reader.h"
 

@@ -6,6 +6,7 @@
 #ifndef KL_LIB_READER_STREAM_H
 #define KL_LIB_READER_STREAM_H
 
+#include <kernlens/cursor.h>
 #include <kernlens/trace.h>
 #include "../base/window.h"
 #include "manifest.h"

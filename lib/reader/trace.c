@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <kernlens/addresses.h>
-#include <kernlens/ber.h>
+#include <kernlens/address_store.h>
+#include <kernlens/ber_reader.h>
 #include <kernlens/error.h>
-#include <kernlens/stack.h>
+#include <kernlens/stack_store.h>
 #include <kernlens/trace.h>
 #include "../base/base.h"
 #include "manifest.h"

@@ -11,7 +11,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <kernlens/cursor.h>
 #include <kernlens/trace.h>
+#include <kernlens/trace_folder.h>
 #include "../base/base.h"
 #include "../base/crc.h"
 #include "../base/folder.h"

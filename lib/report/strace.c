@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include <kernlens/analysis.h>
 #include <kernlens/format.h>
+#include <kernlens/strace.h>
 #include "../base/base.h"
 #include "../base/table.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <kernlens/addresses.h>
+#include <kernlens/address_store.h>
 #include <kernlens/error.h>
 #include <kernlens/event.h>
 #include <kernlens/symbols.h>

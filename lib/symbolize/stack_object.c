@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <kernlens/error.h>
+#include <kernlens/stack_store.h>
 #include "../base/base.h"
 #include "../base/texts.h"
 #include "../symbol/elf_process.h"

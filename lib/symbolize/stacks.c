@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include <kernlens/error.h>
-#include <kernlens/stack.h>
+#include <kernlens/stack_store.h>
 #include <kernlens/symbols.h>
 #include "../base/base.h"
 #include "modules.h"

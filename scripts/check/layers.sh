@@ -22,6 +22,7 @@ layers() {
 	device   kernel/device/*
 	main     kernel/*
 	public   lib/include/*
+	internal lib/internal/*
 	base     lib/base/*
 	client   lib/client/*
 	reader   lib/reader/*
@@ -62,21 +63,22 @@ allowed() {
 	device   session splicer latency source handler task core kbase ring compat uapi
 	main     device session splicer latency source handler task core kbase ring compat uapi
 	public   uapi
-	base     public uapi
-	client   base public uapi
-	reader   base public uapi
-	format   base public uapi
-	symbol   base public uapi
-	block    base public uapi
-	ptrace   block base public uapi
-	symbolize client reader format symbol block base public uapi
-	splice   ptrace symbolize client format symbol block base public uapi
-	plan     splice symbolize client format symbol block base public uapi
-	report   symbolize client reader format symbol block base public uapi
-	monitor  client format symbol base public uapi
-	shown    public
-	cli      public shown
-	view     public shown
+	internal public uapi
+	base     internal public uapi
+	client   base internal public uapi
+	reader   base internal public uapi
+	format   base internal public uapi
+	symbol   base internal public uapi
+	block    base internal public uapi
+	ptrace   block base internal public uapi
+	symbolize client reader format symbol block base internal public uapi
+	splice   ptrace symbolize client format symbol block base internal public uapi
+	plan     splice symbolize client format symbol block base internal public uapi
+	report   symbolize client reader format symbol block base internal public uapi
+	monitor  client format symbol base internal public uapi
+	shown    internal public
+	cli      internal public shown
+	view     internal public shown
 	END
 }
 

@@ -10,7 +10,7 @@
 
 #include <Zydis/Zydis.h>
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 #include "../../kernel/splice/instruction.h"
 #include "../unit/unit.h"

@@ -15,7 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 #include "../../lib/splice/splices.h"
 #include "../../uapi/kernlens.h"

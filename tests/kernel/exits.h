@@ -3,7 +3,7 @@
 #ifndef KL_TESTS_EXITS_H
 #define KL_TESTS_EXITS_H
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 /* kl.h does not use the library and defines functions of the same names. */
 #define kl_filter kl_raw_filter

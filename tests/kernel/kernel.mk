@@ -29,24 +29,24 @@ $(BUILD)/tests/kernel-%: tests/kernel/%.c $(KERNEL_TEST_HEADERS)
 # This test uses the library, which decodes what it reads.
 $(BUILD)/tests/kernel-soak: tests/kernel/soak.c $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Ilib/include -o $@ $^ $(LIB_LIBS) -pthread
+	$(CC) $(CFLAGS) $(LIB_INCLUDES) -o $@ $^ $(LIB_LIBS) -pthread
 
 # So do these tests, which consist of several files.
 $(BUILD)/tests/kernel-details: $(wildcard tests/kernel/details*.c) tests/kernel/details.h \
 		$(KERNEL_TEST_HEADERS) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Ilib/include -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
+	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
 
 $(BUILD)/tests/kernel-exits: tests/kernel/exits.c tests/kernel/exits_read.c tests/kernel/latency_profile.c \
 		tests/kernel/exits.h tests/kernel/latency.h $(KERNEL_TEST_HEADERS) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Ilib/include -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
+	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
 
 # The fuzzer, in its own folder.
 $(BUILD)/tests/kernel-fuzz: $(wildcard tests/kernel/fuzz/*.[ch] tests/kernel/fuzz/*.def) \
 		$(KERNEL_TEST_HEADERS) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Ilib/include -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
+	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
 
 # Further files of tests whose first file is named like the program.
 $(BUILD)/tests/kernel-accounting: tests/kernel/check_stream.c

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 #include <kernlens/plan.h>
 
 #define ACTORS 3

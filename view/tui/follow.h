@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 enum follow_state {
 	FOLLOW_STARTING,

@@ -6,7 +6,7 @@
 #ifndef KL_VIEW_VIEW_H
 #define KL_VIEW_VIEW_H
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 
 #include "screen.h"
 #include "tui.h"

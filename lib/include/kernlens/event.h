@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events and their fields, decoded from the bytes of a block. A cursor walks the blocks of one
- * CPU in order and carries the variables forward, so a caller that skips records still sees
- * correct values.
+ * Events and their fields, decoded from the bytes of a block. Values point into the record, so they
+ * are valid as long as the event is.
  */
 #ifndef KERNLENS_EVENT_H
 #define KERNLENS_EVENT_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <kernlens/abi.h>
 #include <kernlens/public.h>
 #include <kernlens/schema.h>
-#include <kernlens/timebase.h>
 
 KL_PUBLIC_BEGIN
 
@@ -120,68 +116,6 @@ struct kl_value kl_value_of(const struct kl_field *field, const uint8_t *bytes);
  * Returns the number, sign-extended.
  */
 uint64_t kl_value_element(const struct kl_value *value, unsigned int index);
-
-/**
- * kl_block_check - is a block consistent?
- * @block: its bytes; the block may claim to be larger than @bytes
- * @bytes: number of bytes that may be read
- * @uuid: the session's, or NULL: any
- *
- * Accepts only complete blocks. Returns -EINVAL with an error text: no magic number, a block of
- * another session, impossible sizes, or time that goes backwards.
- */
-int kl_block_check(const struct kl_abi_block *block, size_t bytes, const uint8_t uuid[16]);
-
-/**
- * struct kl_cursor - a walk over the blocks of one CPU
- * @schema: how to decode
- * @timebase: clock
- * @begin_ns: wall time that since_ns is relative to
- * @at: next record in the current block
- * @end: end of the block's records
- * @limit: time that no record may exceed
- * @event: the last record read
- * @variables: current values of the schema's variables
- */
-struct kl_cursor {
-	const struct kl_schema *schema;
-	const struct kl_timebase *timebase;
-	uint64_t begin_ns;
-	const uint8_t *at;
-	const uint8_t *end;
-	uint64_t limit;
-	struct kl_event event;
-	uint8_t variables[KL_VARIABLES_BYTES_MAX];
-};
-
-/**
- * kl_cursor_init - start a walk
- * @cursor: filled in
- * @schema: of the trace; must outlive the cursor
- * @timebase: of the trace; must outlive the cursor
- * @begin_ns: wall time of the trace's start
- */
-void kl_cursor_init(struct kl_cursor *cursor, const struct kl_schema *schema,
-		    const struct kl_timebase *timebase, uint64_t begin_ns);
-
-/**
- * kl_cursor_enter - continue with the records of a block
- * @cursor: walk over the same CPU
- * @block: its bytes; must stay valid until the last of its events has been used
- * @from: bytes of the block that have been read already; 0 for a new block
- * @to: end of its records in bytes, at most the block's size
- */
-void kl_cursor_enter(struct kl_cursor *cursor, const struct kl_abi_block *block, size_t from,
-		     size_t to);
-
-/**
- * kl_cursor_next - read one record
- * @cursor: its event is filled in
- *
- * Returns 1, 0 at the end of the block, or -EINVAL with an error text if the next bytes are not a
- * valid record; the rest of the block is then skipped.
- */
-int kl_cursor_next(struct kl_cursor *cursor);
 
 KL_PUBLIC_END
 

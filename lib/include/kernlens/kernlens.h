@@ -12,7 +12,6 @@
 #include <kernlens/abi.h>
 #include <kernlens/addresses.h>
 #include <kernlens/error.h>
-#include <kernlens/near.h>
 #include <kernlens/buffer.h>
 #include <kernlens/schema.h>
 #include <kernlens/match.h>
@@ -23,29 +22,12 @@
 #include <kernlens/client.h>
 #include <kernlens/reader.h>
 #include <kernlens/format.h>
+#include <kernlens/strace.h>
 #include <kernlens/ber.h>
-#include <kernlens/analysis.h>
-#include <kernlens/btf.h>
 #include <kernlens/symbols.h>
-#include <kernlens/expression.h>
+#include <kernlens/result.h>
 #include <kernlens/define.h>
-#include <kernlens/detail.h>
-#include <kernlens/maskset.h>
 #include <kernlens/plan.h>
 #include <kernlens/stack.h>
-#include <kernlens/inspect.h>
-#include <kernlens/set.h>
-#include <kernlens/processes.h>
-#include <kernlens/process_splice.h>
-#include <kernlens/flame.h>
-#include <kernlens/latency.h>
-#include <kernlens/machine.h>
-#include <kernlens/watch.h>
-#include <kernlens/history.h>
-#include <kernlens/block.h>
-#include <kernlens/source.h>
-#include <kernlens/program.h>
-#include <kernlens/path.h>
-#include <kernlens/splice.h>
 
 #endif /* KERNLENS_KERNLENS_H */

@@ -12,17 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <kernlens/block.h>
 #include <kernlens/client.h>
-#include <kernlens/expression.h>
-#include <kernlens/maskset.h>
 #include <kernlens/public.h>
+#include <kernlens/result.h>
 #include <kernlens/schema.h>
 
 KL_PUBLIC_BEGIN
 
 struct kl_plan;
-struct kl_process_splices;
 
 /**
  * struct kl_plan_rule - a rule, as the user wrote it
@@ -133,17 +130,6 @@ const struct kl_plan_variable *kl_plan_variable(const struct kl_plan *plan, unsi
  */
 int kl_plan_apply_variables(struct kl_plan *plan, struct kl_session *session,
 			    struct kl_abi_variables *list);
-
-/**
- * kl_plan_add_maskset - add the lines of a maskset
- * @plan: plan
- * @maskset: only used during this call
- * @handler: KL_HANDLER_* for lines that name none
- *
- * Works as kl_plan_add() does for each line; error texts begin with "ORIGIN:LINE:COLUMN: ".
- */
-int kl_plan_add_maskset(struct kl_plan *plan, const struct kl_maskset *maskset,
-			unsigned int handler);
 
 /**
  * kl_plan_set_name - set the name that the resulting maskset gets in the session
@@ -259,74 +245,12 @@ size_t kl_plan_omitted(const struct kl_plan *plan);
 const struct kl_plan_rule *kl_plan_rule(const struct kl_plan *plan, unsigned int index);
 
 /**
- * struct kl_plan_blocks - what became of the requested points in basic blocks
- * @points: requested points
- * @placed: points that fire
- * @without: points that have no place for an instrument
- * @refused: points that the module refused
- */
-struct kl_plan_blocks {
-	uint32_t points;
-	uint32_t placed;
-	uint32_t without;
-	uint32_t refused;
-};
-
-/**
- * kl_plan_blocks - totals over the points in basic blocks
- * @plan: applied plan
- */
-struct kl_plan_blocks kl_plan_blocks(const struct kl_plan *plan);
-
-/**
- * struct kl_plan_block - a point in a basic block
- * @event: event that fires there
- * @function: index of its function in kl_plan_text()
- * @block: index in the function's graph
- * @behind: after the last instruction of the block that is not a jump, rather than before its
- *          first
- * @reason: why nothing fires there, in one word; NULL: it fires
- */
-struct kl_plan_block {
-	uint32_t event;
-	size_t function;
-	uint32_t block;
-	bool behind;
-	const char *reason;
-};
-
-/**
- * kl_plan_block - one of the points in basic blocks
- * @plan: applied plan
- * @index: less than the number of points from kl_plan_blocks()
- */
-struct kl_plan_block kl_plan_block(const struct kl_plan *plan, uint32_t index);
-
-/**
- * kl_plan_text - the kernel text that contains the points in basic blocks
- * @plan: applied plan; the text belongs to it
- *
- * Returns NULL if there are no such points.
- */
-struct kl_blocks *kl_plan_text(const struct kl_plan *plan);
-
-/**
  * kl_plan_note - what was assumed or omitted, one sentence per line
  * @plan: compiled plan
  *
  * Returns an empty string if there is nothing to note.
  */
 const char *kl_plan_note(const struct kl_plan *plan);
-
-/**
- * kl_plan_process_splices - the programs that must be diverted for the plan's events
- * @plan: compiled
- *
- * Without the right to use uprobes, blocks of programs fire their events themselves. Pass the
- * result to kl_process_splices_begin() once the session runs. Returns NULL if there are no such
- * events.
- */
-struct kl_process_splices *kl_plan_process_splices(const struct kl_plan *plan);
 
 KL_PUBLIC_END
 

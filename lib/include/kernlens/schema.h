@@ -7,8 +7,6 @@
 #ifndef KERNLENS_SCHEMA_H
 #define KERNLENS_SCHEMA_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <kernlens/public.h>
 
@@ -33,7 +31,6 @@ enum kl_format {
 #define KL_FORMAT(name, help) KL_FORMAT_##name,
 #include <kernlens/formats.def>
 #undef KL_FORMAT
-	KL_FORMAT_COUNT
 };
 
 /* Which built-in masksets an event belongs to. */
@@ -135,17 +132,6 @@ void kl_schema_destroy(struct kl_schema *schema);
 uint64_t kl_schema_hash(void);
 
 /**
- * kl_schema_define - add an event that a session defines
- * @schema: schema
- * @event_class: name, group, help and fields (name, type, format, count) are copied; its id is
- *               ignored
- *
- * Returns the assigned id, KL_EV_DYNAMIC and up in the order of definition, or -EINVAL or -ENOMEM
- * with an error text.
- */
-int kl_schema_define(struct kl_schema *schema, const struct kl_class *event_class);
-
-/**
  * kl_schema_class - an event by its id
  * @schema: schema
  * @id: KL_EV_*
@@ -199,16 +185,6 @@ const char *kl_format_name(enum kl_format format);
  * @format: enum kl_format
  */
 const char *kl_format_help(enum kl_format format);
-
-/**
- * kl_format_find - a format by its name
- * @name: such as "task_state"
- * @length: size of @name in bytes
- *
- * Returns KL_FORMAT_dec for a name that this library does not know, so that the trace of a newer
- * version can be read, with plain numbers.
- */
-enum kl_format kl_format_find(const char *name, size_t length);
 
 /**
  * kl_handler_name - name of a handler
@@ -296,16 +272,6 @@ int kl_schema_add_variable(struct kl_schema *schema, const struct kl_variable *v
 const struct kl_variable *kl_schema_variable(const struct kl_schema *schema, unsigned int index);
 
 /**
- * kl_schema_set_flag - name a flag of the session
- * @schema: schema
- * @flag: its number
- * @name: copied
- *
- * Returns 0, -EINVAL for an invalid number, or -ENOMEM.
- */
-int kl_schema_set_flag(struct kl_schema *schema, unsigned int flag, const char *name);
-
-/**
  * kl_schema_flag - the name of a flag
  * @schema: schema
  * @flag: any number
@@ -313,16 +279,6 @@ int kl_schema_set_flag(struct kl_schema *schema, unsigned int flag, const char *
  * Returns NULL if it has none.
  */
 const char *kl_schema_flag(const struct kl_schema *schema, unsigned int flag);
-
-/**
- * kl_schema_set_rule - set the text of a rule of the session
- * @schema: schema
- * @rule: its number in the session
- * @text: as the user wrote it; copied
- *
- * Returns 0, -EINVAL for an invalid number, or -ENOMEM.
- */
-int kl_schema_set_rule(struct kl_schema *schema, unsigned int rule, const char *text);
 
 /**
  * kl_schema_rule - a rule as the user wrote it

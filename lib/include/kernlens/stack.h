@@ -88,16 +88,6 @@ struct kl_stacks *kl_stacks_create(void);
 void kl_stacks_destroy(struct kl_stacks *stacks);
 
 /**
- * kl_stacks_add - add a trace, or replace the one with the same id
- * @stacks: changed
- * @stack: copied, including its frames and their strings; `name` is not copied but derived from
- *         `symbol`
- *
- * Returns 0, -EINVAL (invalid id or number of frames) or -ENOMEM.
- */
-int kl_stacks_add(struct kl_stacks *stacks, const struct kl_stack *stack);
-
-/**
  * kl_stacks_demangle - set whether C++ and Rust symbols are demangled (default: yes)
  * @stacks: applies to the traces in it and to those added later
  * @wanted: demangle; else frames only have their symbols
@@ -124,37 +114,6 @@ size_t kl_stacks_count(const struct kl_stacks *stacks);
  * @stacks: stacks
  */
 uint64_t kl_stacks_no_room(const struct kl_stacks *stacks);
-
-/**
- * kl_stacks_set_no_room - set the result of kl_stacks_no_room()
- * @stacks: changed
- * @number: number of dropped traces
- */
-void kl_stacks_set_no_room(struct kl_stacks *stacks, uint64_t number);
-
-/**
- * kl_stacks_write - format traces as text for a trace directory
- * @stacks: stacks
- * @buffer: appended to
- */
-void kl_stacks_write(const struct kl_stacks *stacks, struct kl_buffer *buffer);
-
-/**
- * kl_stacks_parse - parse the output of kl_stacks_write()
- * @text: any bytes
- * @bytes: size of @text
- *
- * Returns NULL with errno EINVAL (the error text contains the line number) or ENOMEM.
- */
-struct kl_stacks *kl_stacks_parse(const char *text, size_t bytes);
-
-/**
- * kl_stacks_load - read the traces stored in a trace directory
- * @path: of the directory
- *
- * Returns NULL with errno ENOENT if it has none, or as kl_stacks_parse() does.
- */
-struct kl_stacks *kl_stacks_load(const char *path);
 
 /**
  * kl_stacks_save - store the traces in a trace directory
@@ -226,23 +185,6 @@ void kl_stack_collector_destroy(struct kl_stack_collector *collector);
  * May sleep.
  */
 int kl_stack_collect(struct kl_stack_collector *collector, bool lines);
-
-/**
- * kl_stack_collector_pid - pid of the process that reads files for the collector
- * @collector: or NULL
- *
- * Lets a caller that lists all processes leave this one out. Returns 0 if there is none.
- */
-pid_t kl_stack_collector_pid(const struct kl_stack_collector *collector);
-
-/**
- * kl_session_stacks - issue KL_IOC_STACKS
- * @session: session
- * @call: filled in by the caller except for `size`
- *
- * Returns 0 or a negative errno.
- */
-int kl_session_stacks(struct kl_session *session, struct kl_abi_stacks *call);
 
 KL_PUBLIC_END
 

@@ -196,18 +196,6 @@ const struct kl_trace_state *kl_trace_state(const struct kl_trace *trace);
 uint64_t kl_trace_begin(const struct kl_trace *trace);
 
 /**
- * kl_trace_folder - open a directory of a trace in order to change its contents
- * @dir: directory that @name is relative to, or AT_FDCWD
- * @name: of the trace, or of the folder "kernlens" in it
- *
- * In a directory that all users share, another user may have prepared the path. So this refuses
- * symbolic links and directories of other users. Returns a descriptor, or a negative errno with
- * an error text: -ENOENT, -ELOOP (a symbolic link), -EPERM (another user's, which root may not
- * change either), or what the system reported.
- */
-int kl_trace_folder(int dir, const char *name);
-
-/**
  * kl_trace_create - create a trace directory for writing
  * @path: directory; created if missing, else it must contain no metadata and belong to the
  *        effective user. A symbolic link is not followed

@@ -5,7 +5,7 @@
 #ifndef KL_TESTS_FUZZ_GUIDE_H
 #define KL_TESTS_FUZZ_GUIDE_H
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 #include <kernlens/splice.h>
 
 #include "fuzz.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <kernlens/ber_reader.h>
 #include "unit.h"
 #include "synth.h"
 #include "../../../lib/format/ber.h"

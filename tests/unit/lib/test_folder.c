@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <kernlens/address_store.h>
+#include <kernlens/trace_folder.h>
 #include "unit.h"
 #include "synth.h"
 

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <kernlens/internal.h>
 #include "../../../lib/block/program.h"
 #include "../../../lib/ptrace/descriptor.h"
 #include "unit.h"

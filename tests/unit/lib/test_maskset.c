@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 #include "unit.h"
 
 static char home[] = "/tmp/kl-maskset-XXXXXX";

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <kernlens/analysis.h>
+#include <kernlens/cursor.h>
 #include "unit.h"
 #include "synth.h"
 

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <kernlens/cursor.h>
 #include "unit.h"
 #include "synth.h"
 #include "ring_writer.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 #include "unit.h"
 
 static struct kl_setting s;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <kernlens/stack.h>
+#include <kernlens/stack_store.h>
 #include "unit.h"
 
 static bool same_text(const char *a, const char *b)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <kernlens/schema_define.h>
 #include "unit.h"
 #include "synth.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 #include "unit.h"
 
 /* The values for all conditions. */

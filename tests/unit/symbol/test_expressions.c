@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 #include "expressions.h"
 #include "kernels.h"
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <kernlens/kernlens.h>
+#include <kernlens/internal.h>
 #include "kernels.h"
 #include "unit.h"
 

@@ -16,7 +16,7 @@ SYMBOL_TEST_SOURCES := $(addprefix tests/unit/symbol/,evaluate.c kernels.c)
 SYMBOL_TEST_HEADERS := $(wildcard tests/unit/symbol/*.h lib/*/*.h) $(LIB_HEADERS) tests/unit/unit.h
 SYMBOL_OFFSETS := $(KERNELS:%=$(BUILD)/tests/offsets/%/list)
 SYMBOL_TEST_BUILD = @mkdir -p $(@D); \
-	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -DKL_TEST_CACHE='"$(abspath $(CACHE))"' \
+	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -DKL_TEST_CACHE='"$(abspath $(CACHE))"' \
 		-DKL_TEST_KERNELS='"$(KERNELS)"' -DKL_TEST_OFFSETS='"$(abspath $(BUILD)/tests/offsets)"' \
 		-DKL_TEST_MANUAL='"$(abspath docs/man/kernlens-expressions.7)"' \
 		-o $@ $(filter %.c %.a,$^) $(LIB_LIBS)
@@ -46,7 +46,7 @@ $(SYMBOL_TESTS_ASAN): $(BUILD)/tests/lib-%-asan: tests/unit/symbol/test_%.c $(SY
 NAMES_TESTS := $(BUILD)/tests/lib-names $(BUILD)/tests/lib-names-asan
 UNIT_TESTS += $(NAMES_TESTS)
 NAMES_TEST_BUILD = @mkdir -p $(@D); \
-	$(CC) $(CFLAGS) -Ilib/include -Itests/unit -DKL_TEST_PROGRAM='"$(abspath $(BUILD)/tests/cli/stack-names)"' \
+	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -DKL_TEST_PROGRAM='"$(abspath $(BUILD)/tests/cli/stack-names)"' \
 		-DKL_TEST_SOURCE='"$(abspath tests/cli/stack_names.cc)"' -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
 
 $(BUILD)/tests/lib-names: tests/unit/symbol/test_names.c $(LIB) tests/unit/unit.h $(BUILD)/tests/cli/stack-names

@@ -12,9 +12,6 @@
 #include <stdint.h>
 
 #include <kernlens/block.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 /**
  * struct kl_source_line - the source line of an address
@@ -67,7 +64,5 @@ bool kl_source_lines(struct kl_source *source, const struct kl_block_function *f
  * Returns the first such reason as text; NULL: none so far.
  */
 const char *kl_source_refused(const struct kl_source *source);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_SOURCE_H */

@@ -11,9 +11,6 @@
 #include <stdint.h>
 
 #include <kernlens/client.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 enum kl_history_level {
 	KL_HISTORY_MINUTE, /* kept for a day */
@@ -171,7 +168,5 @@ int kl_history_sample(struct kl_history_sampler *sampler);
  * Returns as kl_history_sample() does.
  */
 int kl_history_flush(struct kl_history_sampler *sampler);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_HISTORY_H */

@@ -8,9 +8,6 @@
 #include <stdint.h>
 
 #include <kernlens/client.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 /**
  * struct kl_machine_cpu - utilization of a CPU between the last two reads, in percent of the time
@@ -125,7 +122,5 @@ const struct kl_machine_cpu *kl_machine_cpu(const struct kl_machine *machine, si
  * Each share is the average per CPU; `cpu` is the number of online CPUs.
  */
 const struct kl_machine_cpu *kl_machine_average(const struct kl_machine *machine);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_MACHINE_H */

@@ -18,9 +18,6 @@
 #include <kernlens/abi.h>
 #include <kernlens/buffer.h>
 #include <kernlens/client.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 /**
  * struct kl_detail - one entry of a list
@@ -194,7 +191,5 @@ const char *kl_detail_wait_name(uint32_t reason);
  * @role: enum kl_detail_role
  */
 const char *kl_detail_role_name(uint32_t role);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_DETAIL_H */

@@ -9,10 +9,7 @@
 
 #include <kernlens/client.h>
 #include <kernlens/event.h>
-#include <kernlens/public.h>
 #include <kernlens/schema.h>
-
-KL_PUBLIC_BEGIN
 
 /* The requested variables and the last result. */
 struct kl_inspect;
@@ -76,7 +73,5 @@ int32_t kl_inspect_row(const struct kl_inspect *inspect, size_t row, bool *there
  * @column: index into the ids passed to kl_inspect_create()
  */
 struct kl_value kl_inspect_value(const struct kl_inspect *inspect, size_t row, size_t column);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_INSPECT_H */

@@ -14,9 +14,6 @@
 #include <stdint.h>
 
 #include <kernlens/block.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 /* Not a block: outside the function, or (as @last) a path that runs to its end. */
 #define KL_PATH_OUTSIDE UINT32_MAX
@@ -298,7 +295,5 @@ const uint64_t *kl_path_profile_blocks(const struct kl_path_profile *profile, bo
  * path is cut. The counts belong to the profile.
  */
 const uint64_t *kl_path_profile_edges(const struct kl_path_profile *profile);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_PATH_H */

@@ -6,9 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/buffer.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 struct kl_flame;
 
@@ -81,7 +78,5 @@ void kl_flame_svg(struct kl_flame *flame, struct kl_buffer *buffer, const char *
  */
 void kl_flame_html(struct kl_flame *flame, struct kl_buffer *buffer, const char *title,
 		   const char *unit);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_FLAME_H */

@@ -12,9 +12,6 @@
 #include <stdint.h>
 
 #include <kernlens/inspect.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 enum kl_process_kind {
 	KL_PROCESS_VALUE, /* of the variable */
@@ -165,7 +162,5 @@ struct kl_value kl_processes_value(const struct kl_processes *processes, size_t 
  * memory. Returns NAN for texts, tasks that do not exist, and rates without a previous read.
  */
 double kl_processes_number(const struct kl_processes *processes, size_t row, size_t column);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_PROCESSES_H */

@@ -11,9 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/buffer.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 /* As in the format; kinds unknown to this library are KL_BTF_COUNT. */
 enum kl_btf_kind {
@@ -310,7 +307,5 @@ int kl_btf_variable_find(const struct kl_btf *btf, const char *name,
  * @buffer: appended to
  */
 void kl_btf_describe(const struct kl_btf *btf, uint32_t type, struct kl_buffer *buffer);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_BTF_H */

@@ -9,9 +9,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 #define KL_MASKSET_BYTES_MAX (1u << 20) /* size of a file */
 #define KL_MASKSET_SYSTEM_FOLDER "/etc/kernlens/masksets"
@@ -145,7 +142,5 @@ int kl_maskset_save(const struct kl_maskset *maskset, bool system, bool replace)
  * Returns 0, -ENOENT if there is none, or another negative errno.
  */
 int kl_maskset_remove(const char *name, bool system);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_MASKSET_H */

@@ -15,9 +15,6 @@
 
 #include <kernlens/abi.h>
 #include <kernlens/client.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 /* Number of CPUs that an affinity can contain. */
 #define KL_SETTING_CPUS 8192
@@ -120,7 +117,5 @@ size_t kl_settings_join(struct kl_setting *settings, size_t n);
  */
 int kl_set(struct kl_device *device, int32_t id, uint64_t start_ns,
 	   const struct kl_setting *setting, struct kl_abi_set *told);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_SET_H */

@@ -13,9 +13,6 @@
 #include <kernlens/abi.h>
 #include <kernlens/block.h>
 #include <kernlens/client.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 /**
  * struct kl_splice_target - a requested instrument
@@ -243,7 +240,5 @@ int kl_session_unsplice(struct kl_session *session, struct kl_abi_unsplice *resu
  * Returns 0 or a negative errno with an error text.
  */
 int kl_session_splice_counts(struct kl_session *session, struct kl_abi_splice_counts *counts);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_SPLICE_H */

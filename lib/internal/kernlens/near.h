@@ -5,10 +5,6 @@
 
 #include <stddef.h>
 
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
-
 #define KL_NEAR_BYTES 64
 
 /**
@@ -42,7 +38,5 @@ void kl_near_init(struct kl_near *near, const char *name, size_t length);
  * @known: must outlive @near
  */
 void kl_near_offer(struct kl_near *near, const char *known);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_NEAR_H */

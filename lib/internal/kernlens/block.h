@@ -12,10 +12,7 @@
 #include <stdint.h>
 
 #include <kernlens/buffer.h>
-#include <kernlens/public.h>
 #include <kernlens/symbols.h>
-
-KL_PUBLIC_BEGIN
 
 #define KL_KCORE_PATH "/proc/kcore"
 
@@ -346,7 +343,5 @@ void kl_block_print_instruction(const struct kl_blocks *blocks, const struct kl_
  * Takes some seconds. Returns 0, or -ENOMEM with an error text.
  */
 int kl_blocks_survey(struct kl_blocks *blocks, struct kl_block_survey *survey);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_BLOCK_H */

@@ -13,11 +13,8 @@
 #include <kernlens/buffer.h>
 #include <kernlens/client.h>
 #include <kernlens/flame.h>
-#include <kernlens/public.h>
 #include <kernlens/schema.h>
 #include <kernlens/stack.h>
-
-KL_PUBLIC_BEGIN
 
 /**
  * kl_session_latency - give a session a latency profile
@@ -138,7 +135,5 @@ void kl_latency_print_chain(struct kl_buffer *buffer, struct kl_latency *latency
  */
 struct kl_flame *kl_latency_flame(struct kl_latency *latency, const struct kl_stacks *stacks,
 				  const struct kl_schema *schema, bool idle);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_LATENCY_H */

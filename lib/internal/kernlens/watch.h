@@ -11,9 +11,6 @@
 #include <stdint.h>
 
 #include <kernlens/client.h>
-#include <kernlens/public.h>
-
-KL_PUBLIC_BEGIN
 
 /* What to do when an alarm is raised or cleared. */
 enum kl_watch_do {
@@ -205,7 +202,5 @@ int kl_watch_prepare(struct kl_watch *watch);
  * @data: passed to @tell
  */
 void kl_watch_take(struct kl_watch *watch, struct kl_watch *old, kl_watch_fn tell, void *data);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_WATCH_H */

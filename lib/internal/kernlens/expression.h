@@ -10,33 +10,9 @@
 #include <stdint.h>
 #include <kernlens/abi.h>
 #include <kernlens/btf.h>
-#include <kernlens/public.h>
+#include <kernlens/result.h>
 #include <kernlens/schema.h>
 #include <kernlens/symbols.h>
-
-KL_PUBLIC_BEGIN
-
-/* How to interpret the value of an expression. */
-enum kl_result_kind {
-	KL_RESULT_NUMBER,
-	KL_RESULT_POINTER, /* to an object of type btf_type, if that is not 0 */
-	KL_RESULT_ENUM, /* a constant of the enum btf_type */
-	KL_RESULT_STRING, /* only with KL_EXPRESSION_RECORD */
-};
-
-/**
- * struct kl_result - the result of a program
- * @kind: how to interpret it
- * @type: how it is stored: a number's width and sign, or KL_TYPE_STRING
- * @format: how to print it
- * @btf_type: the enum, or the type that a pointer points to; else 0
- */
-struct kl_result {
-	enum kl_result_kind kind;
-	enum kl_type type;
-	enum kl_format format;
-	uint32_t btf_type;
-};
 
 /**
  * struct kl_code - a compiled program and its properties
@@ -259,7 +235,5 @@ int kl_capture_arguments(struct kl_capture *capture, const struct kl_scope *scop
  */
 int kl_capture_add(struct kl_capture *capture, const struct kl_scope *scope, const char *name,
 		   const char *text);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_EXPRESSION_H */

@@ -13,11 +13,8 @@
 #include <stdint.h>
 
 #include <kernlens/block.h>
-#include <kernlens/public.h>
 #include <kernlens/source.h>
 #include <kernlens/splice.h>
-
-KL_PUBLIC_BEGIN
 
 /**
  * struct kl_program_selector - blocks of a program, as selected by a user
@@ -137,7 +134,5 @@ int kl_program_offset(const struct kl_program *program, uint64_t address, uint64
  */
 bool kl_program_lines(struct kl_program *program, const uint64_t *address, size_t n,
 		      struct kl_source_line *line);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_PROGRAM_H */

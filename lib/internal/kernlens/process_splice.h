@@ -14,10 +14,7 @@
 
 #include <kernlens/block.h>
 #include <kernlens/program.h>
-#include <kernlens/public.h>
 #include <kernlens/splice.h>
-
-KL_PUBLIC_BEGIN
 
 struct kl_process_splices;
 
@@ -134,7 +131,5 @@ void kl_process_splices_end(struct kl_process_splices *splices, struct kl_proces
 unsigned int kl_process_splices_get(const struct kl_process_splices *splices, const char *path,
 				    uint64_t address, uint32_t block, bool behind,
 				    uint64_t *passes);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_PROCESS_SPLICE_H */

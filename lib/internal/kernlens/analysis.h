@@ -10,16 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <kernlens/buffer.h>
-#include <kernlens/public.h>
 #include <kernlens/trace.h>
-
-KL_PUBLIC_BEGIN
 
 struct kl_syscall_report;
 struct kl_sleep_report;
 struct kl_count_report;
-struct kl_strace;
 
 /**
  * struct kl_syscall_row - one system call of one process
@@ -193,42 +188,5 @@ void kl_count_report_add(struct kl_count_report *report, const struct kl_item *i
  * Returns the rows, which belong to the report.
  */
 const struct kl_count_row *kl_count_report_rows(struct kl_count_report *report, size_t *count);
-
-#define KL_STRACE_TIMES 0x1u /* begin lines with the time of entry: [seconds.nanoseconds] */
-#define KL_STRACE_RELATIVE 0x2u /* that time relative to the start of the trace, not to 1970 */
-
-/**
- * kl_strace_create - create a formatter that prints system calls as strace(1) does
- * @flags: KL_STRACE_*
- *
- * Returns NULL with errno ENOMEM.
- */
-struct kl_strace *kl_strace_create(unsigned int flags);
-
-/**
- * kl_strace_destroy - free
- * @strace: or NULL
- */
-void kl_strace_destroy(struct kl_strace *strace);
-
-/**
- * kl_strace_add - add an item
- * @strace: strace
- * @buffer: completed lines are appended: a call when it has returned, or "<unfinished ...>" when
- *          another task's call comes in between
- * @item: any; only system calls and losses have an effect
- *
- * Returns 0 or -ENOMEM.
- */
-int kl_strace_add(struct kl_strace *strace, struct kl_buffer *buffer, const struct kl_item *item);
-
-/**
- * kl_strace_finish - print the calls that have not returned at the end of the trace
- * @strace: strace
- * @buffer: appended to
- */
-void kl_strace_finish(struct kl_strace *strace, struct kl_buffer *buffer);
-
-KL_PUBLIC_END
 
 #endif /* KERNLENS_ANALYSIS_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Includes every header of the library, for the command, the viewers and the tests: the public ones,
+ * and those of this folder, which are not installed. What the latter declare is not exported by the
+ * shared library, and changes with the command.
+ */
+#ifndef KERNLENS_INTERNAL_H
+#define KERNLENS_INTERNAL_H
+
+#include <kernlens/kernlens.h>
+
+#include <kernlens/address_store.h>
+#include <kernlens/analysis.h>
+#include <kernlens/ber_reader.h>
+#include <kernlens/block.h>
+#include <kernlens/btf.h>
+#include <kernlens/cursor.h>
+#include <kernlens/detail.h>
+#include <kernlens/expression.h>
+#include <kernlens/flame.h>
+#include <kernlens/history.h>
+#include <kernlens/inspect.h>
+#include <kernlens/latency.h>
+#include <kernlens/machine.h>
+#include <kernlens/maskset.h>
+#include <kernlens/near.h>
+#include <kernlens/path.h>
+#include <kernlens/plan_blocks.h>
+#include <kernlens/process_splice.h>
+#include <kernlens/processes.h>
+#include <kernlens/program.h>
+#include <kernlens/schema_define.h>
+#include <kernlens/session_define.h>
+#include <kernlens/set.h>
+#include <kernlens/source.h>
+#include <kernlens/splice.h>
+#include <kernlens/stack_store.h>
+#include <kernlens/trace_folder.h>
+#include <kernlens/watch.h>
+
+#endif /* KERNLENS_INTERNAL_H */
