@@ -38,6 +38,8 @@ layers() {
 	cli      cli/*
 	shown    view/tui/tui.h
 	view     view/*
+	example  examples/read/*
+	example  examples/live/*
 	END
 }
 
@@ -79,6 +81,7 @@ allowed() {
 	shown    internal public
 	cli      internal public shown
 	view     internal public shown
+	example  public
 	END
 }
 

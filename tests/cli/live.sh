@@ -40,6 +40,17 @@ check "Ctrl-C ends live with 0 or 124" test $? -eq 124
 "$kernlens" live -e 'sched_switch' -a --duration 1 | head -n 1 >"$work/out"
 check "the reader may go" test "${PIPESTATUS[0]}" -ne 139
 
+# A program that uses only the library's public interface.
+"$here/../../build/examples/live/live" 'sched_process_exec,fn:vfs_read,syscall_exit_openat /ret < 0/' 2 >"$work/out" 2>"$work/err" &
+live=$!
+sleep 1
+/bin/cat no_such_file 2>/dev/null
+wait $live
+check "the example that controls a session ends well" test $? -eq 0
+says out '^\[[0-9.]+\] [0-9]+ cat-[0-9]+ sched_process_exec: ' "it prints events"
+says out ' cat-[0-9]+ fn:vfs_read: file=' "and those that it defines"
+says out ' cat-[0-9]+ syscall_exit_openat: ret=-2$' "and filters"
+
 kl stat -e syscall_entry_execve,sched_process_exec,module_load -- sh -c '/bin/true; /bin/true; exit 6'
 expect "stat returns the status of the command" 6
 says err '^ +3  syscall_entry_execve' "it counts"

@@ -7,6 +7,10 @@
 #ifndef KERNLENS_ABI_H
 #define KERNLENS_ABI_H
 
+/* It has arrays without a length, which C++ and strict C only know as an extension. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
 #include <kernlens/uapi/kernlens.h>
+#pragma GCC diagnostic pop
 
 #endif /* KERNLENS_ABI_H */

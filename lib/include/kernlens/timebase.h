@@ -65,8 +65,10 @@ int kl_timebase_fit(struct kl_timebase *base, const struct kl_abi_time *first,
  */
 static inline uint64_t kl_timebase_span(const struct kl_timebase *base, uint64_t cycles)
 {
-	return cycles * base->ns_whole +
-	       (uint64_t)(((unsigned __int128)cycles * base->ns_fraction) >> 64);
+	__extension__ unsigned __int128 fraction = cycles;
+
+	fraction *= base->ns_fraction;
+	return cycles * base->ns_whole + (uint64_t)(fraction >> 64);
 }
 
 /**
