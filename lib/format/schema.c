@@ -42,7 +42,8 @@ static const struct {
 static const char word_letters[] =
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 
-void *kl_schema_alloc(struct kl_schema *schema, size_t bytes)
+/* Zeroed memory that lives as long as the schema. NULL with error ENOMEM. */
+static void *schema_alloc(struct kl_schema *schema, size_t bytes)
 {
 	struct kl_chunk *chunk = schema->arena;
 	void *memory;
@@ -67,7 +68,7 @@ void *kl_schema_alloc(struct kl_schema *schema, size_t bytes)
 
 char *kl_schema_string(struct kl_schema *schema, const char *text, size_t length)
 {
-	char *copy = kl_schema_alloc(schema, length + 1);
+	char *copy = schema_alloc(schema, length + 1);
 
 	if (copy)
 		memcpy(copy, text, length);
@@ -97,7 +98,8 @@ void kl_schema_destroy(struct kl_schema *schema)
 	free(schema);
 }
 
-unsigned int kl_type_bytes(enum kl_type type)
+/* Size in bytes of one element; 0 for strings. */
+static unsigned int type_bytes(enum kl_type type)
 {
 	return types[type].bytes;
 }
@@ -155,7 +157,7 @@ static int lay_out(struct kl_class *class, struct kl_field *fields)
 	for (unsigned int i = 0; i < class->n_fields; i++) {
 		struct kl_field *field = &fields[i];
 
-		field->bytes = kl_type_bytes(field->type);
+		field->bytes = type_bytes(field->type);
 		field->anchor = anchor;
 		field->offset = offset;
 		if (field->type == KL_TYPE_STRING) {
@@ -250,8 +252,8 @@ int kl_schema_add(struct kl_schema *schema, const struct kl_class *proto,
 	if (n > KL_FIELDS_MAX)
 		return kl_fail(EINVAL, "event %s has more than %u fields", proto->name,
 			       KL_FIELDS_MAX);
-	class = kl_schema_alloc(schema, sizeof(*class));
-	copy = kl_schema_alloc(schema, sizeof(*copy) * n);
+	class = schema_alloc(schema, sizeof(*class));
+	copy = schema_alloc(schema, sizeof(*copy) * n);
 	if (!class || !copy)
 		return -ENOMEM;
 	*class = *proto;
@@ -374,13 +376,13 @@ static int check_variable(const struct kl_schema *schema, const struct kl_variab
 int kl_schema_add_variable(struct kl_schema *schema, const struct kl_variable *variable)
 {
 	unsigned int count = variable->field.type == KL_TYPE_TEXT ? KL_COMM_LEN : 1;
-	unsigned int bytes = kl_type_bytes(variable->field.type) * count;
+	unsigned int bytes = type_bytes(variable->field.type) * count;
 	struct kl_variable *copy;
 	int ret = check_variable(schema, variable, bytes);
 
 	if (ret)
 		return ret;
-	copy = kl_schema_alloc(schema, sizeof(*copy));
+	copy = schema_alloc(schema, sizeof(*copy));
 	if (!copy)
 		return -ENOMEM;
 	*copy = (struct kl_variable){
@@ -399,7 +401,7 @@ int kl_schema_add_variable(struct kl_schema *schema, const struct kl_variable *v
 		.name = copy->name,
 		.type = variable->field.type,
 		.format = variable->field.format,
-		.bytes = kl_type_bytes(variable->field.type),
+		.bytes = type_bytes(variable->field.type),
 		.count = count,
 		.offset = schema->variable_bytes,
 	};

@@ -33,13 +33,10 @@ struct kl_schema {
 	struct kl_chunk *arena;
 };
 
-/* Zeroed memory that lives as long as the schema. NULL with error ENOMEM. */
-void *kl_schema_alloc(struct kl_schema *schema, size_t bytes);
+/* A copy that lives as long as the schema. NULL with error ENOMEM. */
 char *kl_schema_string(struct kl_schema *schema, const char *text, size_t length);
 struct kl_schema *kl_schema_new(void);
 
-/* Size in bytes of one element; 0 for strings. */
-unsigned int kl_type_bytes(enum kl_type type);
 int kl_type_is_signed(enum kl_type type);
 /* Base that numbers are printed in: 8, 10 or 16. */
 unsigned int kl_format_base(enum kl_format format);

@@ -29,9 +29,6 @@ struct kl_history_sum {
 	double seconds, low, high, sum;
 };
 
-/* Add one sample's @value (its growth, or its current value) over @seconds. */
-void kl_history_fold(struct kl_history_sum *sum, bool grows, double value, double seconds);
-
 /**
  * struct kl_history_group - processes of one name and user
  * @sum: by figure, from KL_HISTORY_MACHINE on

@@ -72,7 +72,8 @@ struct kl_history_sampler {
 	uint64_t looked_boot_ns;
 };
 
-void kl_history_fold(struct kl_history_sum *sum, bool grows, double value, double seconds)
+/* Add one sample's @value (its growth, or its current value) over @seconds. */
+static void fold(struct kl_history_sum *sum, bool grows, double value, double seconds)
 {
 	double level = grows ? value / seconds : value;
 
@@ -144,8 +145,7 @@ static int look_at_machine(struct kl_history_sampler *s, double seconds)
 		}
 		/* Skip counters that the kernel has reset. */
 		if (seconds > 0 && (!grows || now[i] >= s->last[i]))
-			kl_history_fold(&s->machine[i], grows, grows ? now[i] - s->last[i] : now[i],
-					seconds);
+			fold(&s->machine[i], grows, grows ? now[i] - s->last[i] : now[i], seconds);
 		s->last[i] = now[i];
 	}
 	return 0;
@@ -205,9 +205,9 @@ static int look_at_processes(struct kl_history_sampler *s, double seconds)
 	     group = kl_table_next(&s->groups, group)) {
 		if (group->now[KL_HISTORY_count - first] > 0)
 			for (int i = 0; i < KL_HISTORY_GROUP; i++)
-				kl_history_fold(&group->sum[i],
-						kl_history_figure((unsigned int)(first + i))->grows,
-						group->now[i], seconds);
+				fold(&group->sum[i],
+				     kl_history_figure((unsigned int)(first + i))->grows,
+				     group->now[i], seconds);
 		memset(group->now, 0, sizeof(group->now));
 	}
 	return 0;

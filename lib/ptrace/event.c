@@ -139,7 +139,7 @@ static void take_stop(struct kl_tracer *k, struct kl_task *t, int status)
 		pass(t, 0);
 }
 
-void kl_event_take(struct kl_tracer *k, pid_t tid, int status)
+static void take_event(struct kl_tracer *k, pid_t tid, int status)
 {
 	struct kl_task *t = kl_task_find(k, tid);
 
@@ -168,5 +168,5 @@ void kl_events_take(struct kl_tracer *k, int timeout_ms)
 	while (read(k->signals, &signal, sizeof(signal)) == sizeof(signal))
 		;
 	while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
-		kl_event_take(k, tid, status);
+		take_event(k, tid, status);
 }

@@ -230,7 +230,7 @@ static int place_file(struct kl_placing *p, const struct kl_maps *maps, const st
 	return 0;
 }
 
-bool kl_space_lacks(const struct kl_tracer *k, const struct kl_space *s)
+static bool space_lacks(const struct kl_tracer *k, const struct kl_space *s)
 {
 	for (size_t i = 0; i < k->files; i++)
 		if (!s->injection[i].base && k->file[i].patches.writes)
@@ -249,7 +249,7 @@ static void find_loader(const struct kl_tracer *k, struct kl_space *s, const str
 		return;
 	s->loader = m->begin;
 	s->loader_end = m->end;
-	s->loading = kl_space_lacks(k, s);
+	s->loading = space_lacks(k, s);
 }
 
 static int place_files(struct kl_tracer *k, struct kl_space *s)
@@ -290,7 +290,7 @@ static int place_files(struct kl_tracer *k, struct kl_space *s)
 		find_loader(k, s, &maps, p.tid);
 		kl_maps_free(&maps);
 	}
-	s->loading &= !ret && kl_space_lacks(k, s);
+	s->loading &= !ret && space_lacks(k, s);
 	close(p.memory);
 	return ret;
 }
@@ -304,7 +304,7 @@ int kl_space_place(struct kl_tracer *k, struct kl_space *s)
 	const struct timespec pause = { .tv_nsec = 3000000 };
 	int ret = -EBUSY;
 
-	if (s->outside || !kl_space_lacks(k, s))
+	if (s->outside || !space_lacks(k, s))
 		return 0;
 	for (int i = 0; i < PLACE_TRIES && ret == -EBUSY && !k->report->error; i++) {
 		bool held = s->hold;

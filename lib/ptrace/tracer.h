@@ -138,7 +138,6 @@ void kl_space_release(struct kl_tracer *k, struct kl_space *s);
 struct kl_task *kl_space_worker(struct kl_tracer *k, const struct kl_space *s);
 
 /* event.c */
-void kl_event_take(struct kl_tracer *k, pid_t tid, int status);
 /* Handle the pending events, waiting for them up to the timeout. */
 void kl_events_take(struct kl_tracer *k, int timeout_ms);
 
@@ -159,7 +158,6 @@ int kl_remote_end(struct kl_remote *r);
 
 /* inject.c: for an address space that is held. */
 int kl_space_place(struct kl_tracer *k, struct kl_space *s);
-bool kl_space_lacks(const struct kl_tracer *k, const struct kl_space *s);
 void kl_space_restore(struct kl_tracer *k, struct kl_space *s);
 
 /* context.c: where an interrupted thread will continue. */

@@ -293,22 +293,3 @@ long kl_path_blocks(const struct kl_paths *paths, uint64_t number, uint32_t last
 		return kl_fail(EINVAL, "no such path");
 	return n;
 }
-
-int kl_path_number(const struct kl_paths *paths, const uint32_t *block, uint32_t n,
-		   uint64_t *number)
-{
-	*number = n && block[0] < paths->n ? paths->node[block[0]].base : 0;
-	for (uint32_t i = 0; i + 1 < n; i++) {
-		const struct kl_path_node *node = block[i] < paths->n ? &paths->node[block[i]] :
-									NULL;
-		bool found = false;
-
-		for (unsigned int k = 0; node && k < node->n && !found; k++) {
-			found = !node->cut[k] && node->to[k] == block[i + 1];
-			*number += found ? node->add[k] : 0;
-		}
-		if (!found)
-			return kl_fail(EINVAL, "no such path");
-	}
-	return n && block[n - 1] < paths->n ? 0 : kl_fail(EINVAL, "no such path");
-}

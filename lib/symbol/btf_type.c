@@ -9,8 +9,6 @@
 #define MODIFIERS                                                                              \
 	(KL_BTF_BIT(KL_BTF_TYPEDEF) | KL_BTF_BIT(KL_BTF_VOLATILE) | KL_BTF_BIT(KL_BTF_CONST) | \
 	 KL_BTF_BIT(KL_BTF_RESTRICT) | KL_BTF_BIT(KL_BTF_TYPE_TAG))
-#define LISTS \
-	(KL_BTF_STRUCTS | KL_BTF_ENUMS | KL_BTF_BIT(KL_BTF_FUNC_PROTO) | KL_BTF_BIT(KL_BTF_DATASEC))
 #define REFERENCES                                                      \
 	(MODIFIERS | KL_BTF_BIT(KL_BTF_PTR) | KL_BTF_BIT(KL_BTF_FUNC) | \
 	 KL_BTF_BIT(KL_BTF_FUNC_PROTO) | KL_BTF_BIT(KL_BTF_VAR))
@@ -101,13 +99,6 @@ uint32_t kl_btf_elements(const struct kl_btf *btf, uint32_t type)
 	struct kl_btf_type t = kl_btf_type_get(btf, kl_btf_resolve(btf, type));
 
 	return kl_btf_info_kind(t.info) == KL_BTF_ARRAY ? kl_get32(t.rest + 8) : 0;
-}
-
-unsigned int kl_btf_count(const struct kl_btf *btf, uint32_t type)
-{
-	struct kl_btf_type t = kl_btf_type_get(btf, type);
-
-	return is_one_of(t.info, LISTS) ? kl_btf_info_count(t.info) : 0;
 }
 
 int kl_btf_member_at(const struct kl_btf *btf, uint32_t type, unsigned int index,

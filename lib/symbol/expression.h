@@ -129,9 +129,6 @@ struct kl_scope {
 	struct kl_flag *flag;
 	size_t n_flags;
 	size_t flags_capacity;
-	const struct kl_variable **variable;
-	size_t n_variables;
-	size_t variables_capacity;
 };
 
 /* ------------------------------------------------------------------- nodes */

@@ -201,11 +201,6 @@ void kl_symbols_close(struct kl_symbols *symbols)
 	free(symbols);
 }
 
-size_t kl_symbols_count(const struct kl_symbols *symbols)
-{
-	return symbols->n;
-}
-
 bool kl_symbols_hidden(const struct kl_symbols *symbols)
 {
 	return symbols->hidden;

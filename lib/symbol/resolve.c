@@ -35,22 +35,6 @@ static const struct {
 	{ "init_mm", "mm_struct", 0, false },
 };
 
-static const struct kl_variable *get_variable(const struct kl_scope *scope, size_t index)
-{
-	return index < scope->n_variables ? scope->variable[index] :
-					    kl_variable_get(index - scope->n_variables);
-}
-
-static const struct kl_variable *find_variable(const struct kl_scope *scope, const char *name)
-{
-	const struct kl_variable *variable;
-
-	for (size_t i = 0; (variable = get_variable(scope, i)); i++)
-		if (!strcmp(variable->name, name))
-			return variable;
-	return NULL;
-}
-
 /* Map a register's name to its variable: rdi to user_di, r8 to user_r8. */
 static const struct kl_variable *find_register(const struct kl_scope *scope, const char *name)
 {
@@ -60,7 +44,7 @@ static const struct kl_variable *find_register(const struct kl_scope *scope, con
 		return NULL;
 	snprintf(variable, sizeof(variable), "user_%.32s",
 		 name[1] >= '0' && name[1] <= '9' ? name : name + 1);
-	return find_variable(scope, variable);
+	return kl_variable_find(variable);
 }
 
 /* Find an argument by its name or as argN. */
@@ -82,8 +66,8 @@ static const struct kl_argument *find_argument(const struct kl_scope *scope, con
 bool kl_scope_has(const struct kl_scope *scope, const char *name)
 {
 	return (scope->class && kl_class_field(scope->class, name) >= 0) ||
-	       find_argument(scope, name) || !strcmp(name, "current") ||
-	       find_variable(scope, name) || find_register(scope, name);
+	       find_argument(scope, name) || !strcmp(name, "current") || kl_variable_find(name) ||
+	       find_register(scope, name);
 }
 
 static void resolve_field(struct kl_node *node, const struct kl_field *field, unsigned int index)
@@ -208,7 +192,7 @@ static int complain_name(struct kl_compiler *c, const struct kl_node *node, cons
 		kl_near_offer(&near, scope->argument[i].name);
 	if (scope->btf)
 		kl_near_offer(&near, "current");
-	for (size_t i = 0; (variable = get_variable(scope, i)); i++)
+	for (unsigned int i = 0; (variable = kl_variable_get(i)); i++)
 		kl_near_offer(&near, variable->name);
 	if (!near.best && scope->symbols) {
 		struct kl_symbol symbol;
@@ -262,7 +246,7 @@ int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node)
 		resolve_current(c, node);
 		return 0;
 	}
-	variable = find_variable(scope, name);
+	variable = kl_variable_find(name);
 	if (!variable)
 		variable = find_register(scope, name);
 	if (variable)

@@ -26,7 +26,6 @@ void kl_scope_destroy(struct kl_scope *scope)
 {
 	if (!scope)
 		return;
-	free(scope->variable);
 	free(scope->flag);
 	free(scope);
 }
@@ -251,18 +250,5 @@ int kl_scope_add_flag(struct kl_scope *scope, const char *name, unsigned int num
 	scope->flag = flags;
 	strcpy(flags[scope->n_flags].name, name);
 	flags[scope->n_flags++].number = number;
-	return 0;
-}
-
-int kl_scope_add_variable(struct kl_scope *scope, const struct kl_variable *variable)
-{
-	const struct kl_variable **variables = kl_array_grow(scope->variable, scope->n_variables,
-							     &scope->variables_capacity,
-							     sizeof(*variables));
-
-	if (!variables)
-		return -ENOMEM;
-	scope->variable = variables;
-	variables[scope->n_variables++] = variable;
 	return 0;
 }

@@ -16,7 +16,6 @@ static void ask(const struct kl_btf *btf)
 
 	for (uint32_t id = 0; id < n + 2 && id < 300; id++) {
 		const char *name = kl_btf_name(btf, id);
-		unsigned int count = kl_btf_count(btf, id);
 
 		kl_btf_find(btf, name, ~0u);
 		kl_btf_bytes(btf, id);
@@ -28,7 +27,7 @@ static void ask(const struct kl_btf *btf)
 		kl_btf_tracepoint(btf, name);
 		kl_btf_variable_find(btf, name, &variable);
 		kl_btf_value_find(btf, name, &value);
-		for (unsigned int i = 0; i < count && i < 20; i++) {
+		for (unsigned int i = 0; i < 20; i++) {
 			if (!kl_btf_member_at(btf, id, i, &member))
 				kl_btf_member_find(btf, id, member.name, &member);
 			kl_btf_value_at(btf, id, i, &value);

@@ -44,12 +44,6 @@ struct kl_symbols *kl_symbols_open(const char *path);
 void kl_symbols_close(struct kl_symbols *symbols);
 
 /**
- * kl_symbols_count - number of symbols
- * @symbols: symbols
- */
-size_t kl_symbols_count(const struct kl_symbols *symbols);
-
-/**
  * kl_symbols_hidden - does the kernel hide all addresses?
  * @symbols: symbols
  */

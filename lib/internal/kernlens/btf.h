@@ -203,13 +203,6 @@ bool kl_btf_is_signed(const struct kl_btf *btf, uint32_t type);
 uint32_t kl_btf_elements(const struct kl_btf *btf, uint32_t type);
 
 /**
- * kl_btf_count - number of members, constants, parameters or variables
- * @btf: types
- * @type: struct, union, enum, prototype or section; 0 for others
- */
-unsigned int kl_btf_count(const struct kl_btf *btf, uint32_t type);
-
-/**
  * kl_btf_member_at - a member by its index
  * @btf: types
  * @type: struct or union

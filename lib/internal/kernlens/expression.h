@@ -145,16 +145,6 @@ int kl_scope_add_argument(struct kl_scope *scope, const char *name, uint32_t typ
  */
 int kl_scope_add_flag(struct kl_scope *scope, const char *name, unsigned int number);
 
-/**
- * kl_scope_add_variable - add a variable that is not in variables.def
- * @scope: changed
- * @variable: type "s8" to "u64" for numbers, "text" or "comm" for text; other types cannot be
- *            used; must outlive the scope
- *
- * Returns 0, or -ENOMEM with an error text.
- */
-int kl_scope_add_variable(struct kl_scope *scope, const struct kl_variable *variable);
-
 /* The value is what the program outputs (KL_OP_PUT...), not its result. */
 #define KL_EXPRESSION_RECORD 0x1u
 

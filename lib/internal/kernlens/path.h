@@ -98,18 +98,6 @@ uint32_t kl_paths_cuts(const struct kl_paths *paths, uint32_t *limit);
  */
 long kl_path_blocks(const struct kl_paths *paths, uint64_t number, uint32_t last, uint32_t *block);
 
-/**
- * kl_path_number - the number of a path
- * @paths: paths
- * @block: its blocks, in execution order
- * @n: number of blocks
- * @number: out: together with the last block, identifies the path
- *
- * Returns 0, or -EINVAL with an error text if there is no such path.
- */
-int kl_path_number(const struct kl_paths *paths, const uint32_t *block, uint32_t n,
-		   uint64_t *number);
-
 /* ------------------------------------------------------------------------- edges */
 
 /**

@@ -113,11 +113,12 @@ static void test_prototypes(const struct kl_btf *btf, const char *kernel)
 	for (unsigned int i = 0; !kl_btf_parameter_at(btf, function, i, &parameter); i++)
 		same += i < 4 && !strcmp(parameter.name, names[i]) &&
 			described(btf, parameter.type, types[i]);
-	unit_check(same == 4 && kl_btf_count(btf, function) == 4 &&
+	unit_check(same == 4 && kl_btf_parameter_at(btf, function, 4, &parameter) == -ENOENT &&
 			   described(btf, kl_btf_target(btf, function), "ssize_t"),
 		   kernel_test("vfs_read has its four arguments", kernel));
 	function = kl_btf_tracepoint(btf, "sched_switch");
-	unit_check(kl_btf_count(btf, function) == 5 &&
+	unit_check(!kl_btf_parameter_at(btf, function, 4, &parameter) &&
+			   kl_btf_parameter_at(btf, function, 5, &parameter) == -ENOENT &&
 			   !kl_btf_parameter_at(btf, function, 3, &parameter) &&
 			   !strcmp(parameter.name, "next") &&
 			   described(btf, parameter.type, "struct task_struct *"),
@@ -382,6 +383,17 @@ static void test_find(const struct kl_symbols *symbols)
 		   "an address that is nobody's");
 }
 
+static unsigned int count_symbols(const struct kl_symbols *symbols)
+{
+	struct kl_symbol symbol;
+	unsigned int n = 0;
+	size_t position = 0;
+
+	while (kl_symbols_next(symbols, NULL, false, &position, &symbol))
+		n++;
+	return n;
+}
+
 static void test_symbols(void)
 {
 	struct kl_symbols *symbols = read_symbols(symbols_text), *hidden;
@@ -391,7 +403,7 @@ static void test_symbols(void)
 
 	if (!unit_result(symbols, "symbols can be read", kl_error_text()))
 		return;
-	unit_check(kl_symbols_count(symbols) == 9 && !kl_symbols_hidden(symbols),
+	unit_check(count_symbols(symbols) == 9 && !kl_symbols_hidden(symbols),
 		   "lines that are none are left out");
 	test_find(symbols);
 	while (kl_symbols_next(symbols, "*", true, &position, &symbol))
@@ -409,7 +421,7 @@ static void test_symbols(void)
 	kl_symbols_close(hidden);
 	unit_check(!read_symbols("") && errno == EINVAL, "an empty file is refused");
 	symbols = kl_symbols_open(NULL);
-	unit_check(symbols && kl_symbols_count(symbols) > 10000, "the running kernel's symbols");
+	unit_check(symbols && count_symbols(symbols) > 10000, "the running kernel's symbols");
 	kl_symbols_close(symbols);
 }
 
