@@ -261,7 +261,7 @@ static void describe(struct live *l)
 	memcpy(l->info.uuid, l->session.config.uuid, sizeof(l->info.uuid));
 	snprintf(l->info.trace_name, sizeof(l->info.trace_name), "%s", l->session.config.name);
 	l->info.timebase = l->timebase;
-	l->printer.source = (struct cli_source){
+	l->printer.origin = (struct cli_origin){
 		.schema = l->session.schema,
 		.info = &l->info,
 		.counts = &l->counts,

@@ -157,7 +157,7 @@ static int print_trace(struct print *print)
 	}
 	if (print->raw_names)
 		kl_trace_demangle(trace, false);
-	print->printer.source = (struct cli_source){
+	print->printer.origin = (struct cli_origin){
 		.schema = kl_trace_schema(trace),
 		.info = kl_trace_about(trace),
 		.begin_ns = kl_trace_begin(trace),

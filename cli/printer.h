@@ -22,11 +22,11 @@ enum cli_time {
 };
 
 /**
- * struct cli_source - origin of the items, all of which a BER file contains
+ * struct cli_origin - the trace of the items, all of which a BER file contains
  * @begin_ns: time that relative times count from; 0: the first event
  * @counts: read only at the end; or NULL
  */
-struct cli_source {
+struct cli_origin {
 	const struct kl_schema *schema;
 	const struct kl_trace_info *info;
 	uint64_t begin_ns;
@@ -35,7 +35,7 @@ struct cli_source {
 
 /**
  * struct cli_printer - destination of the items
- * @source: set before cli_printer_init()
+ * @origin: set before cli_printer_init()
  * @format: NULL: the default
  * @has_colors: escape sequences may be added
  * @file: NULL: stdout
@@ -43,7 +43,7 @@ struct cli_source {
  * @buffer: text not yet written
  */
 struct cli_printer {
-	struct cli_source source;
+	struct cli_origin origin;
 	const struct cli_format *format;
 	enum cli_time time;
 	bool has_colors;

@@ -8,13 +8,13 @@
 
 static int init(struct cli_printer *printer)
 {
-	const struct cli_source *source = &printer->source;
+	const struct cli_origin *origin = &printer->origin;
 
 	if (isatty(fileno(printer->file)))
 		return cli_error(0, "BER is binary and not written to a terminal; redirect it "
 				    "to a file or a pipe");
-	printer->state = kl_ber_writer_create(&printer->buffer, source->schema, source->info,
-					      source->begin_ns);
+	printer->state = kl_ber_writer_create(&printer->buffer, origin->schema, origin->info,
+					      origin->begin_ns);
 	return printer->state ? CLI_OK : cli_library_error(-errno, NULL);
 }
 
@@ -25,7 +25,7 @@ static void add(struct cli_printer *printer, const struct kl_item *item)
 
 static void finish(struct cli_printer *printer)
 {
-	kl_ber_writer_finish(printer->state, &printer->buffer, printer->source.counts);
+	kl_ber_writer_finish(printer->state, &printer->buffer, printer->origin.counts);
 }
 
 static void deinit(struct cli_printer *printer)

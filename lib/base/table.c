@@ -8,7 +8,7 @@
 
 #define FIRST_SLOTS 64
 
-static uint64_t *slot_of(const struct kl_table *table, uint64_t key)
+static uint64_t *slot_of(const struct kl_hash *table, uint64_t key)
 {
 	/* Fibonacci hashing: the golden ratio's bits spread dense keys. */
 	size_t slot = (key * 0x9e3779b97f4a7c15ull >> 32) & (table->slots - 1);
@@ -22,9 +22,9 @@ static uint64_t *slot_of(const struct kl_table *table, uint64_t key)
 	}
 }
 
-static int grow(struct kl_table *table)
+static int grow(struct kl_hash *table)
 {
-	struct kl_table larger = {
+	struct kl_hash larger = {
 		.size = table->size,
 		.slots = table->slots ? table->slots * 2 : FIRST_SLOTS,
 		.count = table->count,
@@ -34,14 +34,14 @@ static int grow(struct kl_table *table)
 	larger.entries = calloc(larger.slots, larger.size);
 	if (!larger.entries)
 		return kl_fail(ENOMEM, "out of memory");
-	while ((entry = kl_table_next(table, entry)))
+	while ((entry = kl_hash_next(table, entry)))
 		memcpy(slot_of(&larger, *entry), entry, table->size);
 	free(table->entries);
 	*table = larger;
 	return 0;
 }
 
-void *kl_table_get(struct kl_table *table, uint64_t key)
+void *kl_hash_get(struct kl_hash *table, uint64_t key)
 {
 	uint64_t *entry;
 
@@ -55,7 +55,7 @@ void *kl_table_get(struct kl_table *table, uint64_t key)
 	return entry;
 }
 
-void *kl_table_next(const struct kl_table *table, const void *entry)
+void *kl_hash_next(const struct kl_hash *table, const void *entry)
 {
 	uint8_t *at = entry ? (uint8_t *)entry + table->size : table->entries;
 	uint8_t *end;
@@ -69,7 +69,7 @@ void *kl_table_next(const struct kl_table *table, const void *entry)
 	return NULL;
 }
 
-void kl_table_deinit(struct kl_table *table)
+void kl_hash_deinit(struct kl_hash *table)
 {
 	free(table->entries);
 	table->entries = NULL;

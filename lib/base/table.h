@@ -10,7 +10,7 @@
  * Open addressing. Each entry is a struct of @size bytes that starts with the key, a uint64_t other
  * than 0. To start, zero everything but @size.
  */
-struct kl_table {
+struct kl_hash {
 	uint8_t *entries;
 	size_t size;
 	size_t slots; /* a power of two, or 0 */
@@ -21,11 +21,11 @@ struct kl_table {
  * The entry of @key; if it is new, all but the key is zeroed. NULL with error ENOMEM. Adding an
  * entry moves the others, so no pointer survives the next call.
  */
-void *kl_table_get(struct kl_table *table, uint64_t key);
+void *kl_hash_get(struct kl_hash *table, uint64_t key);
 
 /* The entry after @entry, or the first if @entry is NULL. NULL after the last. */
-void *kl_table_next(const struct kl_table *table, const void *entry);
+void *kl_hash_next(const struct kl_hash *table, const void *entry);
 
-void kl_table_deinit(struct kl_table *table);
+void kl_hash_deinit(struct kl_hash *table);
 
 #endif /* KL_LIB_BASE_TABLE_H */

@@ -66,7 +66,7 @@ struct kl_history_sampler {
 	int comm, uid, rss, start;
 	struct kl_history_sum machine[KL_HISTORY_MACHINE];
 	double last[KL_HISTORY_MACHINE];
-	struct kl_table groups;
+	struct kl_hash groups;
 	int64_t minute;
 	uint64_t looked_ns;
 	uint64_t looked_boot_ns;
@@ -174,7 +174,7 @@ static struct kl_history_group *group_of(struct kl_history_sampler *s, size_t ro
 	uint32_t uid = (uint32_t)kl_processes_value(s->table, row, (size_t)s->uid).number;
 	uint64_t key = kl_hash_bytes(kl_hash_bytes(KL_HASH_START, comm.bytes, comm.length), &uid,
 				     sizeof(uid));
-	struct kl_history_group *group = kl_table_get(&s->groups, key ? key : 1);
+	struct kl_history_group *group = kl_hash_get(&s->groups, key ? key : 1);
 
 	if (group && !*group->comm) {
 		/* An empty name is a name, too. */
@@ -201,8 +201,8 @@ static int look_at_processes(struct kl_history_sampler *s, double seconds)
 		for (size_t i = 0; i < COUNTED; i++)
 			group->now[counted[i].figure - first] += growth(s, row, i, seconds);
 	}
-	for (group = kl_table_next(&s->groups, NULL); group;
-	     group = kl_table_next(&s->groups, group)) {
+	for (group = kl_hash_next(&s->groups, NULL); group;
+	     group = kl_hash_next(&s->groups, group)) {
 		if (group->now[KL_HISTORY_count - first] > 0)
 			for (int i = 0; i < KL_HISTORY_GROUP; i++)
 				fold(&group->sum[i],
@@ -222,8 +222,8 @@ static void keep_first(struct kl_history_sampler *s, int figure, unsigned int li
 		struct kl_history_group *best = NULL, *group;
 		double most = 0;
 
-		for (group = kl_table_next(&s->groups, NULL); group;
-		     group = kl_table_next(&s->groups, group)) {
+		for (group = kl_hash_next(&s->groups, NULL); group;
+		     group = kl_hash_next(&s->groups, group)) {
 			double sum = group->sum[figure - KL_HISTORY_MACHINE].sum;
 
 			if (sum > most && !(group->lists & list)) {
@@ -242,8 +242,8 @@ static int write_groups(struct kl_history_sampler *s)
 	struct kl_history_group *group;
 	int error = 0;
 
-	for (group = kl_table_next(&s->groups, NULL); group && !error;
-	     group = kl_table_next(&s->groups, group))
+	for (group = kl_hash_next(&s->groups, NULL); group && !error;
+	     group = kl_hash_next(&s->groups, group))
 		for (int i = 0; i < KL_HISTORY_GROUP && group->lists && !error; i++)
 			error = kl_history_write(s->history, s->minute, group->comm, group->uid,
 						 (unsigned int)(KL_HISTORY_MACHINE + i),
@@ -281,8 +281,8 @@ int kl_history_flush(struct kl_history_sampler *s)
 	if (error)
 		return error;
 	memset(s->machine, 0, sizeof(s->machine));
-	kl_table_deinit(&s->groups);
-	s->groups = (struct kl_table){ .size = size };
+	kl_hash_deinit(&s->groups);
+	s->groups = (struct kl_hash){ .size = size };
 	return 1;
 }
 
@@ -381,6 +381,6 @@ void kl_history_sampler_destroy(struct kl_history_sampler *s)
 	if (!s)
 		return;
 	kl_processes_destroy(s->table);
-	kl_table_deinit(&s->groups);
+	kl_hash_deinit(&s->groups);
 	free(s);
 }

@@ -73,7 +73,7 @@ static void look_at(struct look *l, uint64_t begin)
 			take_word(l, begin + (uint64_t)i * WORD_BYTES, word[i]);
 }
 
-static int look_through(struct look *l, const struct kl_map *m)
+static int look_through(struct look *l, const struct kl_mapping *m)
 {
 	uint64_t page = m->begin, entry[AT_ONCE];
 
@@ -98,7 +98,7 @@ static int look_through(struct look *l, const struct kl_map *m)
 }
 
 /* Reading device memory may have side effects. */
-static bool is_device(const struct kl_map *m)
+static bool is_device(const struct kl_mapping *m)
 {
 	return !strncmp(m->name, "/dev/", 5) && strncmp(m->name, "/dev/shm/", 9) != 0 &&
 	       strncmp(m->name, "/dev/zero", 9) != 0;
@@ -119,7 +119,7 @@ int kl_contexts_move(pid_t tid, int memory, struct kl_context_move *move)
 	int ret = l.pages < 0 ? -errno : kl_maps_read(tid, &maps);
 
 	for (size_t i = 0; !ret && i < maps.n; i++) {
-		const struct kl_map *m = &maps.map[i];
+		const struct kl_mapping *m = &maps.map[i];
 
 		if (!m->writes || is_device(m))
 			continue;

@@ -13,7 +13,7 @@
 
 int kl_descriptor_take(pid_t tid, int fd)
 {
-	pid_t process = (pid_t)kl_task_status(tid, "Tgid", 10);
+	pid_t process = (pid_t)kl_tracee_status(tid, "Tgid", 10);
 	int handle, ours, error;
 
 	if (process <= 0)

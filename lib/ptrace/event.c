@@ -17,16 +17,16 @@
 #include "tracer.h"
 
 /* Let the thread continue. If it is to be held, it stops again before it runs anything. */
-static void pass(struct kl_task *t, int signal)
+static void pass(struct kl_tracee *t, int signal)
 {
 	if (t->space && (t->space->hold || t->space->arrived))
 		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 	t->group = 0;
-	kl_task_resume(t, signal);
+	kl_tracee_resume(t, signal);
 }
 
 /* We stopped the thread, or its whole process is stopped. */
-static void stay(struct kl_tracer *k, struct kl_task *t)
+static void stay(struct kl_tracer *k, struct kl_tracee *t)
 {
 	struct kl_space *s = t->space;
 
@@ -38,32 +38,33 @@ static void stay(struct kl_tracer *k, struct kl_task *t)
 		kl_space_release(k, s);
 		return;
 	}
-	kl_task_resume(t, 0);
+	kl_tracee_resume(t, 0);
 }
 
 /* Handle a new thread or process. Its own stop and its parent's come in any order. */
 static void take_child(struct kl_tracer *k, pid_t parent, bool waits)
 {
-	struct kl_space *s = kl_task_find(k, parent)->space;
+	struct kl_space *s = kl_tracee_find(k, parent)->space;
 	unsigned long pid = 0;
-	struct kl_task *child;
+	struct kl_tracee *child;
 	bool shares;
 
 	if (ptrace(PTRACE_GETEVENTMSG, parent, NULL, &pid) || !pid)
 		return;
-	child = kl_task_find(k, (pid_t)pid);
+	child = kl_tracee_find(k, (pid_t)pid);
 	if (!child)
-		child = kl_task_add(k, (pid_t)pid);
+		child = kl_tracee_add(k, (pid_t)pid);
 	if (!child || child->space)
 		return;
-	shares = child->tgid == kl_task_find(k, parent)->tgid || kl_task_shares(parent, (pid_t)pid);
+	shares = child->tgid == kl_tracee_find(k, parent)->tgid ||
+		 kl_tracee_shares(parent, (pid_t)pid);
 	if (!shares)
 		s = kl_space_add(k, s);
 	if (!s)
 		return;
-	kl_task_join(child, s);
+	kl_tracee_join(child, s);
 	if (waits && shares)
-		kl_task_find(k, parent)->vforking = true;
+		kl_tracee_find(k, parent)->vforking = true;
 	if (child->held)
 		stay(k, child);
 }
@@ -72,22 +73,22 @@ static void take_child(struct kl_tracer *k, pid_t parent, bool waits)
 static void take_program(struct kl_tracer *k, pid_t tid)
 {
 	struct kl_space *s = kl_space_add(k, NULL);
-	struct kl_task *t = kl_task_find(k, tid);
+	struct kl_tracee *t = kl_tracee_find(k, tid);
 
 	if (!s)
 		return;
 	for (size_t i = k->tasks; i-- > 0;)
 		if (k->task[i].tgid == t->tgid && k->task[i].tid != tid) {
-			kl_task_drop(k, k->task[i].tid);
-			t = kl_task_find(k, tid);
+			kl_tracee_drop(k, k->task[i].tid);
+			t = kl_tracee_find(k, tid);
 		}
-	kl_task_join(t, s);
+	kl_tracee_join(t, s);
 	t->vforking = false;
 	s->arrived = true;
 }
 
 /* The loader made a system call: has it mapped something, and is it still the loader? */
-static void take_call(struct kl_task *t)
+static void take_call(struct kl_tracee *t)
 {
 	struct kl_space *s = t->space;
 	uint64_t at = (uint64_t)ptrace(PTRACE_PEEKUSER, t->tid,
@@ -103,7 +104,7 @@ static void take_call(struct kl_task *t)
 		s->arrived = true;
 }
 
-static void take_stop(struct kl_tracer *k, struct kl_task *t, int status)
+static void take_stop(struct kl_tracer *k, struct kl_tracee *t, int status)
 {
 	int signal = WSTOPSIG(status), event = status >> 16;
 	pid_t tid = t->tid;
@@ -134,21 +135,21 @@ static void take_stop(struct kl_tracer *k, struct kl_task *t, int status)
 		pass(t, signal);
 		return;
 	}
-	t = kl_task_find(k, tid);
+	t = kl_tracee_find(k, tid);
 	if (t)
 		pass(t, 0);
 }
 
 static void take_event(struct kl_tracer *k, pid_t tid, int status)
 {
-	struct kl_task *t = kl_task_find(k, tid);
+	struct kl_tracee *t = kl_tracee_find(k, tid);
 
 	if (!WIFSTOPPED(status)) {
-		kl_task_drop(k, tid);
+		kl_tracee_drop(k, tid);
 		return;
 	}
 	if (!t)
-		t = kl_task_add(k, tid);
+		t = kl_tracee_add(k, tid);
 	if (t)
 		take_stop(k, t, status);
 }

@@ -84,7 +84,7 @@ static bool enter(const struct kl_context_move *move, struct kl_context *context
 static int move_threads_in(const struct kl_placing *p, bool really)
 {
 	for (size_t i = 0; i < p->k->tasks; i++) {
-		const struct kl_task *t = &p->k->task[i];
+		const struct kl_tracee *t = &p->k->task[i];
 		int64_t to;
 		long rip;
 
@@ -162,7 +162,7 @@ static int check_process(const struct kl_placing *p)
 	bool shadow = false;
 	FILE *file;
 
-	if (kl_task_status(p->tid, "Seccomp", 10) > 0)
+	if (kl_tracee_status(p->tid, "Seccomp", 10) > 0)
 		return kl_tracer_fail(
 			p->k, EPERM,
 			"process %d restricts its system calls (seccomp): cannot map memory in it",
@@ -193,8 +193,8 @@ static int add_set(struct kl_placing *p)
 	return 0;
 }
 
-static int place_file(struct kl_placing *p, const struct kl_maps *maps, const struct kl_map *text,
-		      struct kl_task *t)
+static int place_file(struct kl_placing *p, const struct kl_maps *maps,
+		      const struct kl_mapping *text, struct kl_tracee *t)
 {
 	const struct kl_user_patches *patches = &p->file->patches;
 	int ret;
@@ -243,7 +243,7 @@ static void find_loader(const struct kl_tracer *k, struct kl_space *s, const str
 			pid_t tid)
 {
 	long rip = ptrace(PTRACE_PEEKUSER, tid, RIP, NULL);
-	const struct kl_map *m = kl_maps_at(maps, (uint64_t)rip);
+	const struct kl_mapping *m = kl_maps_at(maps, (uint64_t)rip);
 
 	if (s->loader || !m)
 		return;
@@ -254,7 +254,7 @@ static void find_loader(const struct kl_tracer *k, struct kl_space *s, const str
 
 static int place_files(struct kl_tracer *k, struct kl_space *s)
 {
-	struct kl_task *t = kl_space_worker(k, s);
+	struct kl_tracee *t = kl_space_worker(k, s);
 	struct kl_placing p = { .k = k, .space = s };
 	struct kl_maps maps;
 	int ret = 0;
@@ -267,7 +267,7 @@ static int place_files(struct kl_tracer *k, struct kl_space *s)
 		return kl_tracer_fail(k, errno, "cannot open the memory of process %d: %s", p.tid,
 				      strerror(errno));
 	for (size_t i = 0; i < k->files && !ret; i++) {
-		const struct kl_map *text;
+		const struct kl_mapping *text;
 
 		p.file = &k->file[i];
 		if (s->injection[i].base || !p.file->patches.writes)
@@ -282,7 +282,7 @@ static int place_files(struct kl_tracer *k, struct kl_space *s)
 		else if (text)
 			ret = place_file(&p, &maps, text, t);
 		kl_maps_free(&maps);
-		t = kl_task_find(k, p.tid);
+		t = kl_tracee_find(k, p.tid);
 		if (!t)
 			ret = ret ?: -ESRCH;
 	}
@@ -443,7 +443,7 @@ static bool move_out(struct kl_tracer *k, const struct kl_space *s,
 static bool unmap_injection(struct kl_tracer *k, struct kl_space *s,
 			    const struct kl_injection *injection, int memory)
 {
-	struct kl_task *t = kl_space_worker(k, s);
+	struct kl_tracee *t = kl_space_worker(k, s);
 	struct kl_maps maps = {};
 	struct kl_remote r;
 	uint64_t call = 0;
@@ -452,7 +452,7 @@ static bool unmap_injection(struct kl_tracer *k, struct kl_space *s,
 	if (t && !kl_maps_read(t->tid, &maps))
 		call = kl_maps_call(&maps, memory);
 	kl_maps_free(&maps);
-	if (!t || !call || kl_task_status(t->tid, "Seccomp", 10) > 0 ||
+	if (!t || !call || kl_tracee_status(t->tid, "Seccomp", 10) > 0 ||
 	    kl_remote_begin(&r, k, t, call))
 		return false;
 	done = !kl_injection_unmap(&r, injection);

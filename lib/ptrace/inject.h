@@ -34,7 +34,7 @@ static inline bool kl_memory_write(int memory, uint64_t at, const void *from, si
 }
 
 /* map.c: for an address space that is held; its worker makes the calls. */
-int kl_injection_map(struct kl_placing *p, const struct kl_maps *maps, struct kl_task *t);
+int kl_injection_map(struct kl_placing *p, const struct kl_maps *maps, struct kl_tracee *t);
 int kl_injection_unmap(struct kl_remote *r, const struct kl_injection *injection);
 
 #endif /* KL_LIB_PTRACE_INJECT_H */

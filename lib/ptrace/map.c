@@ -112,7 +112,7 @@ int kl_injection_unmap(struct kl_remote *r, const struct kl_injection *injection
 	return (int)kl_remote_call(r, SYS_munmap, injection->base, injection->bytes, 0, 0, 0, 0);
 }
 
-int kl_injection_map(struct kl_placing *p, const struct kl_maps *maps, struct kl_task *t)
+int kl_injection_map(struct kl_placing *p, const struct kl_maps *maps, struct kl_tracee *t)
 {
 	uint64_t base = kl_maps_gap(maps, kl_maps_of(maps, p->file), p->injection.bytes);
 	struct kl_remote r;

@@ -18,7 +18,7 @@ static int add_line(struct kl_maps *maps, const char *line)
 {
 	unsigned long long begin, end, offset, inode;
 	unsigned int major, minor;
-	struct kl_map *grown;
+	struct kl_mapping *grown;
 	char rights[8];
 	int name = 0;
 
@@ -30,7 +30,7 @@ static int add_line(struct kl_maps *maps, const char *line)
 		return -ENOMEM;
 	maps->map = grown;
 	grown += maps->n++;
-	*grown = (struct kl_map){
+	*grown = (struct kl_mapping){
 		.begin = begin,
 		.end = end,
 		.offset = offset,
@@ -71,7 +71,7 @@ void kl_maps_free(struct kl_maps *maps)
 	*maps = (struct kl_maps){};
 }
 
-const struct kl_map *kl_maps_at(const struct kl_maps *maps, uint64_t address)
+const struct kl_mapping *kl_maps_at(const struct kl_maps *maps, uint64_t address)
 {
 	for (size_t i = 0; i < maps->n; i++)
 		if (address >= maps->map[i].begin && address < maps->map[i].end)
@@ -83,10 +83,10 @@ const struct kl_map *kl_maps_at(const struct kl_maps *maps, uint64_t address)
  * Find a file's mapping by inode and device. On stacked file systems the device may be another one,
  * so compare the path, too.
  */
-const struct kl_map *kl_maps_of(const struct kl_maps *maps, const struct kl_tracer_file *file)
+const struct kl_mapping *kl_maps_of(const struct kl_maps *maps, const struct kl_tracer_file *file)
 {
 	for (size_t i = 0; i < maps->n; i++) {
-		const struct kl_map *m = &maps->map[i];
+		const struct kl_mapping *m = &maps->map[i];
 
 		if (m->runs && m->inode == file->inode &&
 		    (m->device == file->device || !strcmp(m->name, file->path)) &&
@@ -108,7 +108,7 @@ static uint64_t fit(uint64_t low, uint64_t high, uint64_t lowest, uint64_t highe
 }
 
 /* Does not use space that a stack or a heap may grow into. */
-uint64_t kl_maps_gap(const struct kl_maps *maps, const struct kl_map *near, uint64_t bytes)
+uint64_t kl_maps_gap(const struct kl_maps *maps, const struct kl_mapping *near, uint64_t bytes)
 {
 	uint64_t lowest = near->end > REACH + LOWEST ? near->end - REACH : LOWEST;
 	uint64_t highest = near->begin + REACH < HIGHEST ? near->begin + REACH : HIGHEST;
@@ -118,7 +118,7 @@ uint64_t kl_maps_gap(const struct kl_maps *maps, const struct kl_map *near, uint
 	lowest &= ~(KL_PAGE_BYTES - 1);
 	highest &= ~(KL_PAGE_BYTES - 1);
 	for (size_t i = at + 1; i-- > 0 && !found;) {
-		const struct kl_map *before = i ? &maps->map[i - 1] : NULL;
+		const struct kl_mapping *before = i ? &maps->map[i - 1] : NULL;
 
 		if ((!before || !before->heap) && !maps->map[i].stack)
 			found = fit(before ? before->end : 0, maps->map[i].begin, lowest, highest,
@@ -126,7 +126,7 @@ uint64_t kl_maps_gap(const struct kl_maps *maps, const struct kl_map *near, uint
 	}
 	/* If a program has no heap yet, its heap will begin after it. */
 	for (size_t i = at; i + 1 < maps->n && !found; i++) {
-		const struct kl_map *behind = &maps->map[i + 1];
+		const struct kl_mapping *behind = &maps->map[i + 1];
 
 		if (!behind->stack && !maps->map[i].heap && i != at && maps->map[i].inode &&
 		    maps->map[i].inode != near->inode)
@@ -135,7 +135,7 @@ uint64_t kl_maps_gap(const struct kl_maps *maps, const struct kl_map *near, uint
 	return found;
 }
 
-static uint64_t look(const struct kl_map *m, int memory)
+static uint64_t look(const struct kl_mapping *m, int memory)
 {
 	static const uint8_t call[] = { 0x0f, 0x05 };
 	uint8_t *text = malloc(LOOK_BYTES);

@@ -24,12 +24,12 @@ static bool wait_stop(struct kl_remote *r, int *status)
 	while (got < 0 && errno == EINTR);
 	if (got == r->tid && WIFSTOPPED(*status))
 		return true;
-	kl_task_drop(r->k, r->tid);
+	kl_tracee_drop(r->k, r->tid);
 	r->tid = 0;
 	return false;
 }
 
-int kl_remote_begin(struct kl_remote *r, struct kl_tracer *k, struct kl_task *t, uint64_t at)
+int kl_remote_begin(struct kl_remote *r, struct kl_tracer *k, struct kl_tracee *t, uint64_t at)
 {
 	uint64_t none = ~0ull;
 
@@ -89,7 +89,7 @@ int64_t kl_remote_call(struct kl_remote *r, long number, uint64_t first, uint64_
 int kl_remote_end(struct kl_remote *r)
 {
 	int status, signal = 0;
-	struct kl_task *t;
+	struct kl_tracee *t;
 
 	if (!r->tid)
 		return -ESRCH;
@@ -102,7 +102,7 @@ int kl_remote_end(struct kl_remote *r)
 		    !wait_stop(r, &status))
 			return -ESRCH;
 		if (status >> 16 == PTRACE_EVENT_STOP) {
-			t = kl_task_find(r->k, r->tid);
+			t = kl_tracee_find(r->k, r->tid);
 			if (t)
 				t->group = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
 			return 0;

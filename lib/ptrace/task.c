@@ -24,7 +24,7 @@
 	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
 	 PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC)
 
-struct kl_task *kl_task_find(struct kl_tracer *k, pid_t tid)
+struct kl_tracee *kl_tracee_find(struct kl_tracer *k, pid_t tid)
 {
 	for (size_t i = 0; i < k->tasks; i++)
 		if (k->task[i].tid == tid)
@@ -32,7 +32,7 @@ struct kl_task *kl_task_find(struct kl_tracer *k, pid_t tid)
 	return NULL;
 }
 
-long long kl_task_status(pid_t tid, const char *name, int base)
+long long kl_tracee_status(pid_t tid, const char *name, int base)
 {
 	char path[64], line[256];
 	size_t length = strlen(name);
@@ -49,10 +49,10 @@ long long kl_task_status(pid_t tid, const char *name, int base)
 	return value;
 }
 
-struct kl_task *kl_task_add(struct kl_tracer *k, pid_t tid)
+struct kl_tracee *kl_tracee_add(struct kl_tracer *k, pid_t tid)
 {
-	struct kl_task *grown = kl_array_grow(k->task, k->tasks, &k->task_room, sizeof(*grown));
-	long long tgid = kl_task_status(tid, "Tgid", 10);
+	struct kl_tracee *grown = kl_array_grow(k->task, k->tasks, &k->task_room, sizeof(*grown));
+	long long tgid = kl_tracee_status(tid, "Tgid", 10);
 
 	if (!grown) {
 		kl_tracer_fail(k, ENOMEM, "out of memory");
@@ -61,27 +61,27 @@ struct kl_task *kl_task_add(struct kl_tracer *k, pid_t tid)
 	}
 	k->task = grown;
 	grown += k->tasks++;
-	*grown = (struct kl_task){ .tid = tid, .tgid = tgid > 0 ? (pid_t)tgid : tid };
+	*grown = (struct kl_tracee){ .tid = tid, .tgid = tgid > 0 ? (pid_t)tgid : tid };
 	return grown;
 }
 
-static void leave(struct kl_task *t)
+static void leave(struct kl_tracee *t)
 {
 	if (t->space)
 		t->space->tasks--;
 	t->space = NULL;
 }
 
-void kl_task_join(struct kl_task *t, struct kl_space *s)
+void kl_tracee_join(struct kl_tracee *t, struct kl_space *s)
 {
 	leave(t);
 	t->space = s;
 	s->tasks++;
 }
 
-void kl_task_drop(struct kl_tracer *k, pid_t tid)
+void kl_tracee_drop(struct kl_tracer *k, pid_t tid)
 {
-	struct kl_task *t = kl_task_find(k, tid);
+	struct kl_tracee *t = kl_tracee_find(k, tid);
 
 	if (!t)
 		return;
@@ -89,7 +89,7 @@ void kl_task_drop(struct kl_tracer *k, pid_t tid)
 	*t = k->task[--k->tasks];
 }
 
-bool kl_task_shares(pid_t a, pid_t b)
+bool kl_tracee_shares(pid_t a, pid_t b)
 {
 	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
 }
@@ -157,7 +157,7 @@ static int try_seize(pid_t pid, pid_t tid)
 			return 1;
 		error = errno;
 		if (error == ESRCH || is_none(pid, tid) ||
-		    kl_task_status(tid, "TracerPid", 10) == getpid())
+		    kl_tracee_status(tid, "TracerPid", 10) == getpid())
 			return 0;
 		nanosleep(&pause, NULL);
 	}
@@ -167,7 +167,7 @@ static int try_seize(pid_t pid, pid_t tid)
 static int seize(struct kl_tracer *k, pid_t pid, pid_t tid, struct kl_space *s)
 {
 	int ret = try_seize(pid, tid);
-	struct kl_task *t;
+	struct kl_tracee *t;
 
 	if (ret < 0)
 		return kl_tracer_fail(
@@ -177,10 +177,10 @@ static int seize(struct kl_tracer *k, pid_t pid, pid_t tid, struct kl_space *s)
 			pid, strerror(-ret));
 	if (!ret)
 		return 0;
-	t = kl_task_add(k, tid);
+	t = kl_tracee_add(k, tid);
 	if (!t)
 		return -ENOMEM;
-	kl_task_join(t, s);
+	kl_tracee_join(t, s);
 	return 1;
 }
 
@@ -199,7 +199,7 @@ int kl_process_seize(struct kl_tracer *k, pid_t pid, struct kl_space *s)
 			return kl_tracer_fail(k, ESRCH, "process %d has ended", pid);
 		for (ret = 0; ret >= 0 && (entry = readdir(folder));) {
 			pid_t tid = (pid_t)atoi(entry->d_name);
-			int got = tid > 0 && !kl_task_find(k, tid) ? seize(k, pid, tid, s) : 0;
+			int got = tid > 0 && !kl_tracee_find(k, tid) ? seize(k, pid, tid, s) : 0;
 
 			ret = got < 0 ? got : ret + got;
 		}
@@ -213,7 +213,7 @@ int kl_process_seize(struct kl_tracer *k, pid_t pid, struct kl_space *s)
 
 /* -------------------------------------------------------------------- stopping */
 
-void kl_task_resume(struct kl_task *t, int signal)
+void kl_tracee_resume(struct kl_tracee *t, int signal)
 {
 	bool calls = t->space && t->space->loading;
 
@@ -264,14 +264,14 @@ void kl_space_release(struct kl_tracer *k, struct kl_space *s)
 	s->hold = false;
 	for (size_t i = 0; i < k->tasks; i++)
 		if (k->task[i].space == s && k->task[i].held)
-			kl_task_resume(&k->task[i], 0);
+			kl_tracee_resume(&k->task[i], 0);
 }
 
 /*
  * Do not use a thread in a restartable sequence: if the kernel saw it run elsewhere, it would
  * consider the sequence finished instead of aborting it.
  */
-static bool is_in_sequence(const struct kl_task *t)
+static bool is_in_sequence(const struct kl_tracee *t)
 {
 	struct {
 		uint64_t address;
@@ -286,10 +286,10 @@ static bool is_in_sequence(const struct kl_task *t)
 	return errno || sequence;
 }
 
-struct kl_task *kl_space_worker(struct kl_tracer *k, const struct kl_space *s)
+struct kl_tracee *kl_space_worker(struct kl_tracer *k, const struct kl_space *s)
 {
 	for (size_t i = 0; i < k->tasks; i++) {
-		struct kl_task *t = &k->task[i];
+		struct kl_tracee *t = &k->task[i];
 		struct user_regs_struct regs;
 
 		/* 0x33: 64-bit code. */

@@ -48,8 +48,8 @@ static int seize_sharers(struct kl_tracer *k, pid_t pid, struct kl_space *s)
 	while (folder && !ret && (entry = readdir(folder))) {
 		pid_t other = (pid_t)atoi(entry->d_name);
 
-		if (other > 0 && other != pid && !kl_task_find(k, other) &&
-		    kl_task_shares(pid, other))
+		if (other > 0 && other != pid && !kl_tracee_find(k, other) &&
+		    kl_tracee_shares(pid, other))
 			ret = kl_process_seize(k, other, s);
 	}
 	if (folder)
@@ -59,7 +59,7 @@ static int seize_sharers(struct kl_tracer *k, pid_t pid, struct kl_space *s)
 
 static int attach(struct kl_tracer *k, pid_t pid, bool command)
 {
-	struct kl_space *s = kl_task_find(k, pid) ? NULL : kl_space_add(k, NULL);
+	struct kl_space *s = kl_tracee_find(k, pid) ? NULL : kl_space_add(k, NULL);
 	int ret;
 
 	/* Already traced as a thread of another process, or because it shares an address space. */
@@ -69,7 +69,7 @@ static int attach(struct kl_tracer *k, pid_t pid, bool command)
 	ret = kl_process_seize(k, pid, s);
 	if (ret || command)
 		return ret;
-	if (!kl_task_shares(pid, pid))
+	if (!kl_tracee_shares(pid, pid))
 		return kl_tracer_fail(k, ENOSYS, "the kernel cannot compare address spaces (kcmp)");
 	ret = kl_space_hold(k, s);
 	if (!ret)
@@ -95,7 +95,7 @@ static void detach(struct kl_tracer *k, struct kl_space *s)
 			ptrace(PTRACE_DETACH, k->task[i].tid, NULL, NULL);
 	for (size_t i = k->tasks; i-- > 0;)
 		if (k->task[i].space == s)
-			kl_task_drop(k, k->task[i].tid);
+			kl_tracee_drop(k, k->task[i].tid);
 }
 
 /* A process that does not stop in time keeps its splices, which are safe to run. */

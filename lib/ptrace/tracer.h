@@ -60,7 +60,7 @@ struct kl_space {
 	struct kl_injection *injection; /* one for each file */
 };
 
-struct kl_task {
+struct kl_tracee {
 	pid_t tid;
 	pid_t tgid;
 	struct kl_space *space; /* NULL: its creator's event has not arrived yet */
@@ -84,7 +84,7 @@ struct kl_tracer {
 	size_t files;
 	uint32_t session; /* the session that records the events */
 	struct kl_tracer_report *report;
-	struct kl_task *task;
+	struct kl_tracee *task;
 	size_t tasks, task_room;
 	struct kl_space *space;
 	struct kl_tracer_set *set;
@@ -93,7 +93,7 @@ struct kl_tracer {
 };
 
 /* A mapping of a process. */
-struct kl_map {
+struct kl_mapping {
 	uint64_t begin, end, offset;
 	dev_t device;
 	ino_t inode;
@@ -102,7 +102,7 @@ struct kl_map {
 };
 
 struct kl_maps {
-	struct kl_map *map;
+	struct kl_mapping *map;
 	size_t n, room;
 };
 
@@ -113,29 +113,29 @@ int kl_tracer_fail(struct kl_tracer *k, int error, const char *format, ...)
 /* maps.c */
 int kl_maps_read(pid_t tid, struct kl_maps *maps);
 void kl_maps_free(struct kl_maps *maps);
-const struct kl_map *kl_maps_at(const struct kl_maps *maps, uint64_t address);
-const struct kl_map *kl_maps_of(const struct kl_maps *maps, const struct kl_tracer_file *file);
+const struct kl_mapping *kl_maps_at(const struct kl_maps *maps, uint64_t address);
+const struct kl_mapping *kl_maps_of(const struct kl_maps *maps, const struct kl_tracer_file *file);
 /* Free space within reach of a mapping; 0: none. */
-uint64_t kl_maps_gap(const struct kl_maps *maps, const struct kl_map *near, uint64_t bytes);
+uint64_t kl_maps_gap(const struct kl_maps *maps, const struct kl_mapping *near, uint64_t bytes);
 /* Address of a system call instruction; 0: none. */
 uint64_t kl_maps_call(const struct kl_maps *maps, int memory);
 
 /* task.c */
-struct kl_task *kl_task_find(struct kl_tracer *k, pid_t tid);
-struct kl_task *kl_task_add(struct kl_tracer *k, pid_t tid);
-void kl_task_drop(struct kl_tracer *k, pid_t tid);
-void kl_task_join(struct kl_task *t, struct kl_space *s);
+struct kl_tracee *kl_tracee_find(struct kl_tracer *k, pid_t tid);
+struct kl_tracee *kl_tracee_add(struct kl_tracer *k, pid_t tid);
+void kl_tracee_drop(struct kl_tracer *k, pid_t tid);
+void kl_tracee_join(struct kl_tracee *t, struct kl_space *s);
 /* A line of /proc/TID/status as a number in @base; -1: missing. */
-long long kl_task_status(pid_t tid, const char *name, int base);
-bool kl_task_shares(pid_t a, pid_t b);
+long long kl_tracee_status(pid_t tid, const char *name, int base);
+bool kl_tracee_shares(pid_t a, pid_t b);
 struct kl_space *kl_space_add(struct kl_tracer *k, const struct kl_space *like);
 int kl_process_seize(struct kl_tracer *k, pid_t pid, struct kl_space *s);
-void kl_task_resume(struct kl_task *t, int signal);
+void kl_tracee_resume(struct kl_tracee *t, int signal);
 /* Stop all tasks of an address space, including those created in the meantime. */
 int kl_space_hold(struct kl_tracer *k, struct kl_space *s);
 void kl_space_release(struct kl_tracer *k, struct kl_space *s);
 /* A task that can make system calls for us; NULL: none at the moment. */
-struct kl_task *kl_space_worker(struct kl_tracer *k, const struct kl_space *s);
+struct kl_tracee *kl_space_worker(struct kl_tracer *k, const struct kl_space *s);
 
 /* event.c */
 /* Handle the pending events, waiting for them up to the timeout. */
@@ -150,7 +150,7 @@ struct kl_remote {
 	uint64_t mask;
 };
 
-int kl_remote_begin(struct kl_remote *r, struct kl_tracer *k, struct kl_task *t, uint64_t at);
+int kl_remote_begin(struct kl_remote *r, struct kl_tracer *k, struct kl_tracee *t, uint64_t at);
 /* Returns the result of the system call, or -EIO if it could not be made. */
 int64_t kl_remote_call(struct kl_remote *r, long number, uint64_t first, uint64_t second,
 		       uint64_t third, uint64_t fourth, int64_t fifth, uint64_t sixth);

@@ -31,7 +31,7 @@ struct task {
 };
 
 struct kl_sleep_report {
-	struct kl_table tasks;
+	struct kl_hash tasks;
 	bool partial;
 	struct kl_sleep_row *rows;
 };
@@ -52,7 +52,7 @@ void kl_sleep_report_destroy(struct kl_sleep_report *report)
 {
 	if (!report)
 		return;
-	kl_table_deinit(&report->tasks);
+	kl_hash_deinit(&report->tasks);
 	free(report->rows);
 	free(report);
 }
@@ -72,14 +72,14 @@ size_t kl_sleep_report_omitted(const struct kl_sleep_report *report)
 	const struct task *task = NULL;
 	size_t n = 0;
 
-	while ((task = kl_table_next(&report->tasks, task)))
+	while ((task = kl_hash_next(&report->tasks, task)))
 		n += task->row.tid && !has_row(report, task);
 	return n;
 }
 
 static struct task *find_task(struct kl_sleep_report *report, int64_t tid)
 {
-	return kl_table_get(&report->tasks, (uint64_t)(uint32_t)tid + 1);
+	return kl_hash_get(&report->tasks, (uint64_t)(uint32_t)tid + 1);
 }
 
 static struct task *get_task(struct kl_sleep_report *report, const struct kl_event *event,
@@ -198,7 +198,7 @@ int kl_sleep_report_add(struct kl_sleep_report *report, const struct kl_item *it
 	const char *name;
 
 	if (item->kind == KL_ITEM_LOSS) {
-		while ((task = kl_table_next(&report->tasks, task)))
+		while ((task = kl_hash_next(&report->tasks, task)))
 			task->where = UNKNOWN;
 		return 0;
 	}
@@ -238,7 +238,7 @@ const struct kl_sleep_row *kl_sleep_report_rows(struct kl_sleep_report *report, 
 		return NULL;
 	}
 	report->rows = rows;
-	while ((task = kl_table_next(&report->tasks, task))) {
+	while ((task = kl_hash_next(&report->tasks, task))) {
 		if (!has_row(report, task))
 			continue;
 		rows[n] = task->row;

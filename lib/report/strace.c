@@ -33,7 +33,7 @@ struct late {
 
 struct kl_strace {
 	unsigned int flags;
-	struct kl_table threads;
+	struct kl_hash threads;
 	struct kl_buffer line; /* text of the last entry */
 	uint64_t open; /* the thread's key, 0: no line is open */
 	struct kl_event entry; /* the entry in the open line */
@@ -59,7 +59,7 @@ void kl_strace_destroy(struct kl_strace *strace)
 {
 	if (!strace)
 		return;
-	kl_table_deinit(&strace->threads);
+	kl_hash_deinit(&strace->threads);
 	kl_buffer_deinit(&strace->line);
 	free(strace);
 }
@@ -149,7 +149,7 @@ static void print_line(struct kl_strace *strace)
 static int add_entry(struct kl_strace *strace, struct kl_buffer *buffer,
 		     const struct kl_event *event)
 {
-	struct thread *thread = kl_table_get(&strace->threads, (uint64_t)event->task.tid + 1);
+	struct thread *thread = kl_hash_get(&strace->threads, (uint64_t)event->task.tid + 1);
 
 	if (!thread)
 		return -ENOMEM;
@@ -218,7 +218,7 @@ static void print_result(struct kl_buffer *buffer, const struct kl_event *event)
 static int add_exit(struct kl_strace *strace, struct kl_buffer *buffer,
 		    const struct kl_event *event)
 {
-	struct thread *thread = kl_table_get(&strace->threads, (uint64_t)event->task.tid + 1);
+	struct thread *thread = kl_hash_get(&strace->threads, (uint64_t)event->task.tid + 1);
 	bool paired;
 	uint64_t ns;
 
@@ -252,7 +252,7 @@ int kl_strace_add(struct kl_strace *strace, struct kl_buffer *buffer, const stru
 
 	if (item->kind == KL_ITEM_LOSS) {
 		leave_unfinished(strace, buffer);
-		while ((thread = kl_table_next(&strace->threads, thread)))
+		while ((thread = kl_hash_next(&strace->threads, thread)))
 			thread->inside = false;
 		show = strace->flags & KL_STRACE_TIMES && !(strace->flags & KL_STRACE_RELATIVE) ?
 			       0 :

@@ -27,8 +27,8 @@ struct counted {
 };
 
 struct kl_syscall_report {
-	struct kl_table calls;
-	struct kl_table counted;
+	struct kl_hash calls;
+	struct kl_hash counted;
 	struct kl_syscall_row *rows;
 };
 
@@ -49,15 +49,15 @@ void kl_syscall_report_destroy(struct kl_syscall_report *report)
 {
 	if (!report)
 		return;
-	kl_table_deinit(&report->calls);
-	kl_table_deinit(&report->counted);
+	kl_hash_deinit(&report->calls);
+	kl_hash_deinit(&report->counted);
 	free(report->rows);
 	free(report);
 }
 
 static struct counted *get_counted(struct kl_syscall_report *report, int32_t pid, int number)
 {
-	return kl_table_get(&report->counted, (uint64_t)(uint32_t)pid << 16 | (number + 1));
+	return kl_hash_get(&report->counted, (uint64_t)(uint32_t)pid << 16 | (number + 1));
 }
 
 static struct kl_syscall_row *get_row(struct kl_syscall_report *report, int32_t pid, int number)
@@ -87,7 +87,7 @@ static int count_unfinished(struct kl_syscall_report *report, struct open_call *
 
 static int add_entry(struct kl_syscall_report *report, const struct kl_event *event)
 {
-	struct open_call *call = kl_table_get(&report->calls, (uint64_t)event->task.tid + 1);
+	struct open_call *call = kl_hash_get(&report->calls, (uint64_t)event->task.tid + 1);
 	struct kl_syscall_row *row;
 	uint64_t key;
 
@@ -113,7 +113,7 @@ static int add_entry(struct kl_syscall_report *report, const struct kl_event *ev
 
 static int add_exit(struct kl_syscall_report *report, const struct kl_event *event)
 {
-	struct open_call *call = kl_table_get(&report->calls, (uint64_t)event->task.tid + 1);
+	struct open_call *call = kl_hash_get(&report->calls, (uint64_t)event->task.tid + 1);
 	struct kl_syscall_row *row = get_row(report, event->task.pid, event->event_class->syscall);
 	int64_t result = kl_event_value(event, 0).number;
 	uint64_t ns;
@@ -141,7 +141,7 @@ static int forget_open(struct kl_syscall_report *report)
 {
 	struct open_call *call = NULL;
 
-	while ((call = kl_table_next(&report->calls, call)))
+	while ((call = kl_hash_next(&report->calls, call)))
 		if (count_unfinished(report, call))
 			return -ENOMEM;
 	return 0;
@@ -183,16 +183,16 @@ const struct kl_syscall_row *kl_syscall_report_rows(struct kl_syscall_report *re
 		return NULL;
 	}
 	report->rows = rows;
-	while ((counted = kl_table_next(&report->counted, counted)))
+	while ((counted = kl_hash_next(&report->counted, counted)))
 		counted->open = 0;
 	/* Calls still in progress count as unfinished. Each already has its row. */
-	while ((call = kl_table_next(&report->calls, call))) {
+	while ((call = kl_hash_next(&report->calls, call))) {
 		counted = call->inside ? get_counted(report, call->pid, call->number) : NULL;
 		if (counted)
 			counted->open++;
 	}
 	counted = NULL;
-	while ((counted = kl_table_next(&report->counted, counted))) {
+	while ((counted = kl_hash_next(&report->counted, counted))) {
 		rows[at] = counted->row;
 		rows[at++].unfinished += counted->open;
 	}

@@ -247,7 +247,7 @@ struct kl_node {
 	struct kl_ctype type;
 };
 
-struct kl_place {
+struct kl_operand {
 	int reg;
 	int64_t offset;
 };

@@ -10,7 +10,7 @@
 #include "expression.h"
 
 static int value(struct kl_compiler *c, const struct kl_node *node);
-static struct kl_place place(struct kl_compiler *c, const struct kl_node *node);
+static struct kl_operand place(struct kl_compiler *c, const struct kl_node *node);
 
 static void claim(struct kl_compiler *c, int reg)
 {
@@ -50,25 +50,25 @@ static struct kl_ctype value_type(struct kl_compiler *c, const struct kl_node *n
 /* ------------------------------------------------------------------ places */
 
 /* The place that the pointer or array @node refers to. */
-static struct kl_place pointed(struct kl_compiler *c, const struct kl_node *node)
+static struct kl_operand pointed(struct kl_compiler *c, const struct kl_node *node)
 {
 	if (kl_ctype_is_array(&node->type))
 		return place(c, node);
-	return (struct kl_place){ .reg = value(c, node) };
+	return (struct kl_operand){ .reg = value(c, node) };
 }
 
 /* Compute the place's address in its register. */
-static int address(struct kl_compiler *c, const struct kl_node *node, struct kl_place p)
+static int address(struct kl_compiler *c, const struct kl_node *node, struct kl_operand p)
 {
 	if (p.offset)
 		kl_emit_alu_const(c, node, KL_ALU_ADD, p.reg, p.offset);
 	return p.reg;
 }
 
-static struct kl_place index_place(struct kl_compiler *c, const struct kl_node *node)
+static struct kl_operand index_place(struct kl_compiler *c, const struct kl_node *node)
 {
 	uint64_t bytes = kl_ctype_bytes(&node->type, c->scope->btf);
-	struct kl_place p;
+	struct kl_operand p;
 	int index;
 
 	if (node->b->kind == KL_NODE_NUMBER) {
@@ -90,9 +90,9 @@ static struct kl_place index_place(struct kl_compiler *c, const struct kl_node *
 	return p;
 }
 
-static struct kl_place place(struct kl_compiler *c, const struct kl_node *node)
+static struct kl_operand place(struct kl_compiler *c, const struct kl_node *node)
 {
-	struct kl_place p = { 0 };
+	struct kl_operand p = { 0 };
 
 	switch (node->kind) {
 	case KL_NODE_GLOBAL:
@@ -120,7 +120,7 @@ static struct kl_place place(struct kl_compiler *c, const struct kl_node *node)
 
 static int load(struct kl_compiler *c, const struct kl_node *node)
 {
-	struct kl_place p = place(c, node);
+	struct kl_operand p = place(c, node);
 	enum kl_number number = KL_NUMBER_U64;
 
 	if (!node->type.stars)
@@ -216,7 +216,7 @@ static int text(struct kl_compiler *c, const struct kl_node *node)
 	const struct kl_node *a = node->a;
 	const struct kl_field *f;
 	struct kl_abi_op *op;
-	struct kl_place p;
+	struct kl_operand p;
 	int reg;
 
 	if (a->kind == KL_NODE_FIELD) {
