@@ -155,7 +155,9 @@ int kl_plan_join(struct kl_plan *plan, struct kl_session *session);
  * @plan: plan
  * @may: KL_MAY_* of the device; everything if this function is not called
  *
- * Without the right to see addresses, the handler `stack` only records user stack traces.
+ * Without the right to see addresses, the handler `stack` only records user stack traces. Without
+ * KL_MAY_HOOK_FUNCTIONS, points in basic blocks of programs never fire in a session that a program
+ * makes with the library: the command diverts such programs itself.
  */
 void kl_plan_set_rights(struct kl_plan *plan, uint32_t may);
 
