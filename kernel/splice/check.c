@@ -103,7 +103,7 @@ static u32 least_bytes(u8 tier)
 }
 
 /* Is this a nop of any length, or a breakpoint used as padding? */
-static bool is_filling(const struct kl_function *f, const struct kl_step *step)
+static bool is_filling(const struct kl_function *f, const struct kl_text_step *step)
 {
 	const u8 *text = f->text + step->offset;
 	u32 at = 0;
@@ -122,7 +122,7 @@ static bool is_filling(const struct kl_function *f, const struct kl_step *step)
  */
 static u32 check_step(const struct kl_function *f, u32 i, bool first, bool passed, u32 end)
 {
-	const struct kl_step *step = &f->step[i];
+	const struct kl_text_step *step = &f->step[i];
 	const struct kl_instruction *in = &step->in;
 
 	if (!first && (step->target || kl_map_test(KL_MAP_ENTERED, f->begin + step->offset)))
@@ -147,7 +147,7 @@ static u32 check_points(const struct kl_request *r, u32 i, const struct kl_funct
 {
 	const struct kl_abi_window *w = &r->window[i];
 	u32 begin = w->address - f->begin, passed = begin;
-	const struct kl_step *step = &f->step[kl_function_step(f, begin)];
+	const struct kl_text_step *step = &f->step[kl_function_step(f, begin)];
 
 	for (; passed < begin + w->bytes; step++) {
 		if (!kl_instruction_goes_on(&step->in))
@@ -249,7 +249,7 @@ static bool is_padding(const struct kl_function *f, u32 begin, u32 end)
 	while (i && f->step[i - 1].offset >= end)
 		i--;
 	for (; i; i--) {
-		const struct kl_step *step = &f->step[i - 1];
+		const struct kl_text_step *step = &f->step[i - 1];
 
 		/* The jump of a jump label may become a nop. */
 		if (step->offset + step->in.bytes <= begin &&

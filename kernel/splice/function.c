@@ -75,11 +75,11 @@ static void cut(struct kl_function *f)
 
 	f->steps = 0;
 	for (u32 at = 0; at < bytes;) {
-		struct kl_step *step = &f->step[f->steps];
+		struct kl_text_step *step = &f->step[f->steps];
 
 		if (is_padding(f->text + at, f->text + bytes))
 			return;
-		*step = (struct kl_step){ .offset = at, .flags_live = true };
+		*step = (struct kl_text_step){ .offset = at, .flags_live = true };
 		if (!kl_instruction_decode(f->text + at, bytes - at, &step->in)) {
 			f->refusal = KL_SPLICE_undecodable;
 			return;
@@ -115,12 +115,12 @@ long kl_function_step(const struct kl_function *f, u32 offset)
 }
 
 /**
- * kl_step_target - the target of a jump, branch or call
+ * kl_text_step_target - the target of a jump, branch or call
  * @step: the instruction
  *
  * Returns its offset from the function's start, which may be past the function's end, or wrap.
  */
-u32 kl_step_target(const struct kl_step *step)
+u32 kl_text_step_target(const struct kl_text_step *step)
 {
 	return step->offset + step->in.bytes + step->in.by;
 }
@@ -132,7 +132,7 @@ static void find_targets(struct kl_function *f)
 {
 	for (u32 i = 0; i < f->steps; i++) {
 		const struct kl_instruction *in = &f->step[i].in;
-		u32 target = kl_step_target(&f->step[i]);
+		u32 target = kl_text_step_target(&f->step[i]);
 		long to;
 
 		/* A jump through a register or memory. */
@@ -203,9 +203,9 @@ static bool is_tail_call(unsigned long target)
 /* Are the flags live after an instruction? They are where it is not known. */
 static bool live_behind(const struct kl_function *f, u32 i, bool gives)
 {
-	const struct kl_step *step = &f->step[i];
+	const struct kl_text_step *step = &f->step[i];
 	bool next = i + 1 >= f->steps || step[1].flags_live;
-	unsigned long target = f->begin + kl_step_target(step);
+	unsigned long target = f->begin + kl_text_step_target(step);
 	long to;
 
 	switch (step->in.flow) {
@@ -218,7 +218,7 @@ static bool live_behind(const struct kl_function *f, u32 i, bool gives)
 	case KL_FLOW_JUMP:
 		if (target < f->begin || target >= f->end)
 			return gives || !(kl_map_returns(target) || is_tail_call(target));
-		to = kl_function_step(f, kl_step_target(step));
+		to = kl_function_step(f, kl_text_step_target(step));
 		return to < 0 || f->step[to].flags_live;
 	default: /* a branch reads them; a fixed instruction may do anything */
 		return true;

@@ -79,7 +79,7 @@ int kl_map_exclude_die(struct kl_error *why);
 void kl_map_exclude(unsigned long begin, unsigned long end);
 
 /* An instruction of a function: its offset, whether flags are live before it, where it goes. */
-struct kl_step {
+struct kl_text_step {
 	u32 offset;
 	bool flags_live;
 	bool target; /* a jump of the function goes here */
@@ -108,7 +108,7 @@ struct kl_function {
 	unsigned long begin;
 	unsigned long end;
 	u8 *text;
-	struct kl_step *step;
+	struct kl_text_step *step;
 	u32 steps;
 	u32 refusal;
 	bool moves;
@@ -119,7 +119,7 @@ struct kl_function {
 int kl_function_load(struct kl_function *f, unsigned long address);
 void kl_function_find_live(struct kl_function *f);
 long kl_function_step(const struct kl_function *f, u32 offset);
-u32 kl_step_target(const struct kl_step *step);
+u32 kl_text_step_target(const struct kl_text_step *step);
 void kl_function_free(struct kl_function *f);
 
 /* map.c, for map_module.c */

@@ -78,13 +78,13 @@ static void put_jump(struct kl_patches *p, unsigned long target)
 	put_distance(p, target, 0);
 }
 
-static bool has_copy(const struct kl_step *step)
+static bool has_copy(const struct kl_text_step *step)
 {
 	return step->moved || step->pad;
 }
 
 /* The step of a function at an address, or NULL. */
-static const struct kl_step *step_at(const struct kl_function *f, unsigned long address)
+static const struct kl_text_step *step_at(const struct kl_function *f, unsigned long address)
 {
 	long i = address >= f->begin && address < f->end ? kl_function_step(f, address - f->begin) :
 							   -1;
@@ -97,7 +97,7 @@ static const struct kl_step *step_at(const struct kl_function *f, unsigned long 
  */
 static void put_goal(struct kl_patches *p, const struct kl_function *f, unsigned long target)
 {
-	const struct kl_step *step = f->moves ? step_at(f, target) : NULL;
+	const struct kl_text_step *step = f->moves ? step_at(f, target) : NULL;
 	bool inside = step && has_copy(step);
 
 	put_distance(p, inside ? step - f->step : target, 0);
@@ -168,7 +168,7 @@ static void put_instrument(struct kl_patches *p, const struct kl_request *r,
 
 /* Emit an instruction in a form that does the same elsewhere. */
 static void put_relocated(struct kl_patches *p, const struct kl_function *f,
-			  const struct kl_step *step)
+			  const struct kl_text_step *step)
 {
 	const struct kl_instruction *in = &step->in;
 	const u8 *text = f->text + step->offset;
@@ -204,7 +204,7 @@ static void put_relocated(struct kl_patches *p, const struct kl_function *f,
 
 /* Points on the taken edge of a branch: which ones, and the fixup that must lead to them. */
 struct detour {
-	const struct kl_step *step;
+	const struct kl_text_step *step;
 	u32 point;
 	u32 points;
 	u32 fixup;
@@ -215,7 +215,7 @@ static int put_taken(struct kl_patches *p, const struct kl_request *r, const str
 		     const struct kl_function *f, const struct detour *d)
 {
 	unsigned long target = f->begin + d->step->offset + d->step->in.bytes + d->step->in.by;
-	const struct kl_step *there = step_at(f, target);
+	const struct kl_text_step *there = step_at(f, target);
 
 	for (u32 k = 0; k < d->points; k++) {
 		if (make_room(p))
@@ -258,7 +258,7 @@ int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 	const struct kl_abi_window *w = &r->window[i];
 	u32 offset = w->address - f->begin, end = offset + w->bytes, begin = p->n;
 	u32 point = r->first[i], last = point + w->points, detours = 0;
-	const struct kl_step *step = &f->step[kl_function_step(f, offset)];
+	const struct kl_text_step *step = &f->step[kl_function_step(f, offset)];
 	struct detour detour[KL_SPLICE_POINTS_MAX];
 	bool on = true;
 
@@ -303,7 +303,7 @@ int kl_patches_add(struct kl_patches *p, const struct kl_request *r, u32 i,
 
 /* Emit the instruments of a step. Earlier points that are skipped belong to retargeted calls. */
 static int put_points(struct kl_patches *p, const struct kl_request *r, const struct kl_splices *to,
-		      const struct kl_function *f, const struct kl_step *step, u32 *window,
+		      const struct kl_function *f, const struct kl_text_step *step, u32 *window,
 		      u32 last, u32 *point)
 {
 	unsigned long address = f->begin + step->offset;
@@ -347,7 +347,7 @@ int kl_patches_add_relocated(struct kl_patches *p, const struct kl_request *r, u
 	u32 point = r->first[first], fixup = p->fixups;
 
 	for (u32 i = 0; i < f->steps; i++) {
-		struct kl_step *step = &f->step[i];
+		struct kl_text_step *step = &f->step[i];
 		u32 end = step->offset + step->in.bytes;
 
 		if (!has_copy(step))

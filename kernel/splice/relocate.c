@@ -9,7 +9,7 @@
 #include "map.h"
 #include "splice.h"
 
-static bool stays(const struct kl_function *f, const struct kl_step *step)
+static bool stays(const struct kl_function *f, const struct kl_text_step *step)
 {
 	unsigned long at = f->begin + step->offset, end = at + step->in.bytes;
 	const u8 *text = f->text + step->offset;
@@ -41,7 +41,7 @@ static void mark_window(struct kl_function *f, const struct kl_abi_window *w)
 /* Steps of the function that may come next; at most two. */
 static u32 next_of(const struct kl_function *f, u32 i, u32 *next)
 {
-	const struct kl_step *step = &f->step[i];
+	const struct kl_text_step *step = &f->step[i];
 	bool ends = step->in.flow == KL_FLOW_JUMP || step->in.flow == KL_FLOW_RETURN;
 	u32 n = 0;
 	long to;
@@ -50,7 +50,7 @@ static u32 next_of(const struct kl_function *f, u32 i, u32 *next)
 	if ((!ends || step->stays) && i + 1 < f->steps)
 		next[n++] = i + 1;
 	if (kl_instruction_jumps(&step->in)) {
-		to = kl_function_step(f, kl_step_target(step));
+		to = kl_function_step(f, kl_text_step_target(step));
 		if (to >= 0)
 			next[n++] = to;
 	}
@@ -71,7 +71,7 @@ static void find_relocated(struct kl_function *f)
 			if (f->step[i].in.flow == KL_FLOW_CALL)
 				continue;
 			while (n--) {
-				struct kl_step *to = &f->step[next[n]];
+				struct kl_text_step *to = &f->step[next[n]];
 
 				changed |= !to->moved && !to->stays;
 				to->moved |= !to->stays;
@@ -94,7 +94,7 @@ static void find_landed(struct kl_function *f)
 }
 
 /* Does execution continue in the text after this step? */
-static bool leads_to_text(const struct kl_step *from)
+static bool leads_to_text(const struct kl_text_step *from)
 {
 	return from->loose || from->landed || (from->moved && from->in.flow == KL_FLOW_CALL) ||
 	       (from->entry && !from->moved);
@@ -116,7 +116,7 @@ static void find_loose(struct kl_function *f)
 			u32 next[2], n = next_of(f, i, next);
 
 			while (n--) {
-				struct kl_step *to = &f->step[next[n]];
+				struct kl_text_step *to = &f->step[next[n]];
 
 				if (to->loose || to->entry || !leads_to_text(&f->step[i]))
 					continue;
@@ -131,7 +131,7 @@ static void find_loose(struct kl_function *f)
 static u32 check_point(struct kl_function *f, unsigned long address)
 {
 	long i = kl_function_step(f, address - f->begin);
-	struct kl_step *step;
+	struct kl_text_step *step;
 
 	if (i < 0)
 		return KL_SPLICE_boundary;

@@ -103,7 +103,7 @@ static int add_splice(struct kl_splices *c, const struct kl_request *r, u32 i,
 	const struct kl_abi_window *w = &r->window[i];
 	struct kl_splice *sp = &c->splice[c->n];
 	u32 offset = w->address - f->begin;
-	const struct kl_step *step = &f->step[kl_function_step(f, offset)];
+	const struct kl_text_step *step = &f->step[kl_function_step(f, offset)];
 	int patch = step->moved ? (int)step->copy : kl_patches_add(p, r, i, f, c);
 
 	if (patch < 0)
