@@ -3,8 +3,8 @@
 # Examples of what others can do with kernlens. Uses BUILD, CACHE, KERNELS, CC, CFLAGS and
 # module-NAME.
 #
-#   examples         examples/handler for each kernel, the programs of examples/2000 and 2007, and those
-#                    that use the library, examples/read and live: with its public headers only
+#   examples         examples/handler for each kernel, the programs of examples/2000 and 2007, and
+#                    examples/read and live, which see only the library's public headers
 #   example-NAME     the same for one, at build/RELEASE/kl_largest.ko
 #
 # Each kernel has its own copy of links, as for the module; the symbols are those of the kernlens.ko

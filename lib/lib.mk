@@ -6,7 +6,8 @@ LIB_SOURCES := $(wildcard lib/*/*.c lib/*/*/*.c)
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o)
 # The interface, which is installed; and what the command, the viewers and the tests use besides.
 LIB_PUBLIC_HEADERS := $(wildcard lib/include/kernlens/*.h lib/include/kernlens/*.def)
-LIB_HEADERS := $(LIB_PUBLIC_HEADERS) $(wildcard lib/internal/kernlens/*.h lib/internal/kernlens/*.def)
+LIB_HEADERS := $(LIB_PUBLIC_HEADERS) \
+	$(wildcard lib/internal/kernlens/*.h lib/internal/kernlens/*.def)
 LIB_INCLUDES := -Ilib/include -Ilib/internal
 # What programs that use it link, too; pkg-config knows the first ones.
 LIB_PACKAGES := libdw libelf sqlite3
@@ -27,8 +28,8 @@ $(LIB): $(LIB_OBJECTS)
 	$(AR) rcs $@ $^
 
 $(LIB_SHARED): $(LIB_OBJECTS) $(LIB_MAP)
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIB_SONAME) -Wl,--version-script=$(LIB_MAP) \
-		-Wl,--no-undefined-version -Wl,-z,defs -o $@ $(LIB_OBJECTS) $(LIB_LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIB_SONAME) \
+		-Wl,--version-script=$(LIB_MAP) -Wl,--no-undefined-version -Wl,-z,defs -o $@ $(LIB_OBJECTS) $(LIB_LIBS)
 	ln -sf $(LIB_SONAME) $(BUILD)/libkernlens.so
 
 # Once more, by clang and with checkers, for the unit tests and the fuzzers. Coverage is for the

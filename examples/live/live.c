@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * live EVENTS SECONDS: trace the machine as `kernlens live` does, and print the events as they happen:
+ * live EVENTS SECONDS: trace the machine as `kernlens live` does, and print events as they happen:
  *
  *	live 'sched_switch,syscall_exit_openat /ret < 0/' 5
  *
  * It shows how your own program can control a session: what -e accepts becomes a plan, the session
- * gets it, and a reader merges the buffers of all CPUs by time. Kernel addresses and stack traces are
- * printed by name. Build it as ../read/read.c says; load the module first (kernlens(1)).
+ * gets it, and a reader merges the buffers of all CPUs by time. Kernel addresses are printed by
+ * name. Build it as ../read/read.c says; load the module first (kernlens(1)).
  */
 #include <errno.h>
 #include <inttypes.h>

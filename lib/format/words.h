@@ -35,10 +35,10 @@ struct kl_words {
 
 /* Number of formats: the library's own, so that a new one leaves its interface as it is. */
 enum {
-	KL_FORMAT_COUNT = 0
-#define KL_FORMAT(name, help) +1
+#define KL_FORMAT(name, help) KL_FORMAT_INDEX_##name,
 #include <kernlens/formats.def>
 #undef KL_FORMAT
+	KL_FORMAT_COUNT
 };
 
 extern const struct kl_words kl_words_call[KL_FORMAT_COUNT];

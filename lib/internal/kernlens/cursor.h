@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Walks the blocks of one CPU in order and decodes their records. The variables are carried forward,
- * so a caller that skips records still sees correct values.
+ * Walks the blocks of one CPU in order and decodes their records. The variables are carried
+ * forward, so a caller that skips records still sees correct values.
  */
 #ifndef KERNLENS_CURSOR_H
 #define KERNLENS_CURSOR_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Includes every header of the library, for the command, the viewers and the tests: the public ones,
- * and those of this folder, which are not installed. What the latter declare is not exported by the
- * shared library, and changes with the command.
+ * Includes every header of the library, for the command, the views and the tests: the public ones,
+ * and those of this folder, which are not installed. What the latter declare is not exported by
+ * the shared library, and changes with the command.
  */
 #ifndef KERNLENS_INTERNAL_H
 #define KERNLENS_INTERNAL_H
