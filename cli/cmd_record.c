@@ -20,7 +20,7 @@
 #include "run.h"
 #include "select.h"
 #include "snapshot.h"
-#include "tally.h"
+#include "aggregate.h"
 
 enum {
 	KEY_OVERWRITE = CLI_KEY_OWN,
@@ -357,7 +357,7 @@ static void print_summary(const struct record *r)
 		fprintf(stderr, "kernlens: %s stack traces dropped (table full)\n",
 			cli_print_count(number[0], kl_stacks_no_room(r->session.stacks)));
 	print_counters(r);
-	cli_tally_print(&r->session, stderr);
+	cli_aggregate_print(&r->session, stderr);
 	fprintf(stderr, "kernlens: to view the trace: kernlens report %s; kernlens print %s\n",
 		r->path, r->path);
 }

@@ -12,7 +12,7 @@
 #include "output.h"
 #include "run.h"
 #include "select.h"
-#include "tally.h"
+#include "aggregate.h"
 
 enum {
 	KEY_SORT = CLI_KEY_OWN,
@@ -123,7 +123,7 @@ static int write_json(const struct stat_run *st, const struct row *rows, size_t 
 						"group", rows[i].class->group, "count",
 						(json_int_t)rows[i].count));
 	document = json_pack("{s:o, s:o*, s:f}", "events", events, "rules",
-			     cli_tally_json(&st->session), "seconds", (double)st->elapsed_ns / 1e9);
+			     cli_aggregate_json(&st->session), "seconds", (double)st->elapsed_ns / 1e9);
 	if (child->ended)
 		json_object_update_new(document, json_pack("{s:f, s:f, s:i}", "user_seconds",
 							   seconds_of(&child->usage.ru_utime),
@@ -176,7 +176,7 @@ static void print_table(const struct stat_run *st, const struct row *rows, size_
 	print_subject(&st->session.select, file);
 	if (n || !kl_plan_rule(st->session.plan, 0))
 		print_rows(rows, n, seconds, file);
-	cli_tally_print(&st->session, file);
+	cli_aggregate_print(&st->session, file);
 	fprintf(file, "\n    %.6f seconds time elapsed\n", seconds);
 	if (child->ended)
 		fprintf(file, "    %.6f seconds user\n    %.6f seconds sys\n",

@@ -15,7 +15,7 @@
 #include "program_count.h"
 #include "program_splice.h"
 #include "run.h"
-#include "tally.h"
+#include "aggregate.h"
 
 struct counting {
 	struct cli_program_count *of;

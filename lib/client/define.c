@@ -137,7 +137,7 @@ static int read_cpu(struct kl_session *session, struct kl_abi_table *call)
 	}
 }
 
-static void add_up(struct kl_tally_entry *to, const struct kl_abi_entry *from,
+static void add_up(struct kl_aggregate_entry *to, const struct kl_abi_entry *from,
 		   const uint64_t *bucket)
 {
 	to->numbers.count += from->count;
@@ -152,13 +152,13 @@ static void add_up(struct kl_tally_entry *to, const struct kl_abi_entry *from,
 
 static int by_key(const void *a, const void *b)
 {
-	return memcmp(((const struct kl_tally_entry *)a)->numbers.key,
-		      ((const struct kl_tally_entry *)b)->numbers.key,
-		      sizeof(((const struct kl_tally_entry *)a)->numbers.key));
+	return memcmp(((const struct kl_aggregate_entry *)a)->numbers.key,
+		      ((const struct kl_aggregate_entry *)b)->numbers.key,
+		      sizeof(((const struct kl_aggregate_entry *)a)->numbers.key));
 }
 
 /* Sorting puts entries with equal keys next to each other; add those up. */
-static void merge(struct kl_tally *table)
+static void merge(struct kl_aggregate *table)
 {
 	size_t kept = 0;
 
@@ -173,18 +173,18 @@ static void merge(struct kl_tally *table)
 	table->n = kept;
 }
 
-static int append(struct kl_tally *table, const struct kl_abi_table *call, unsigned int keys)
+static int append(struct kl_aggregate *table, const struct kl_abi_table *call, unsigned int keys)
 {
 	const struct kl_abi_entry *entry = (const void *)(uintptr_t)call->entry;
 	const uint64_t *bucket = (const void *)(uintptr_t)call->bucket;
-	struct kl_tally_entry *grown =
+	struct kl_aggregate_entry *grown =
 		reallocarray(table->entry, table->n + call->n + 1, sizeof(*grown));
 
 	if (!grown)
 		return kl_fail(ENOMEM, "out of memory");
 	table->entry = grown;
 	for (uint32_t i = 0; i < call->n; i++) {
-		struct kl_tally_entry *to = &grown[table->n++];
+		struct kl_aggregate_entry *to = &grown[table->n++];
 
 		to->numbers = entry[i];
 		for (unsigned int k = keys; k < KL_RULE_KEYS_MAX; k++)
@@ -196,10 +196,10 @@ static int append(struct kl_tally *table, const struct kl_abi_table *call, unsig
 	return 0;
 }
 
-int kl_session_tally(struct kl_session *session, uint32_t rule, unsigned int cpus,
-		     unsigned int keys, struct kl_tally *table)
+int kl_session_aggregate(struct kl_session *session, uint32_t rule, unsigned int cpus,
+			 unsigned int keys, struct kl_aggregate *table)
 {
-	*table = (struct kl_tally){};
+	*table = (struct kl_aggregate){};
 	for (unsigned int cpu = 0; cpu < cpus; cpu++) {
 		struct kl_abi_table call = { .rule = rule, .cpu = cpu };
 		int ret = read_cpu(session, &call);
@@ -213,7 +213,7 @@ int kl_session_tally(struct kl_session *session, uint32_t rule, unsigned int cpu
 			free((void *)(uintptr_t)call.bucket);
 		}
 		if (ret) {
-			kl_tally_deinit(table);
+			kl_aggregate_deinit(table);
 			return ret;
 		}
 	}
@@ -221,10 +221,10 @@ int kl_session_tally(struct kl_session *session, uint32_t rule, unsigned int cpu
 	return 0;
 }
 
-void kl_tally_deinit(struct kl_tally *table)
+void kl_aggregate_deinit(struct kl_aggregate *table)
 {
 	free(table->entry);
-	*table = (struct kl_tally){};
+	*table = (struct kl_aggregate){};
 }
 
 /* ----------------------------------------------- handlers of other modules */

@@ -325,13 +325,13 @@ static int change(struct run *run)
 	case 7:
 		for (unsigned int i = 0; kl_plan_rule(run->plan, i); i++) {
 			const struct kl_plan_rule *rule = kl_plan_rule(run->plan, i);
-			struct kl_tally tally;
+			struct kl_aggregate aggregate;
 
-			if (kl_session_tally(run->session, rule->number,
-					     kl_device_info(run->device)->cpus, rule->n_keys,
-					     &tally))
-				return fail(a, "kl_session_tally");
-			kl_tally_deinit(&tally);
+			if (kl_session_aggregate(run->session, rule->number,
+						 kl_device_info(run->device)->cpus, rule->n_keys,
+						 &aggregate))
+				return fail(a, "kl_session_aggregate");
+			kl_aggregate_deinit(&aggregate);
 		}
 		return 0;
 	default:

@@ -27,47 +27,47 @@ int kl_session_read_defined(struct kl_session *session, uint32_t id, struct kl_a
 			    uint8_t **dynamic);
 
 /**
- * struct kl_tally_entry - what a rule has collected for one key
+ * struct kl_aggregate_entry - what a rule has collected for one key
  * @numbers: key, count, sum, minimum and maximum
  * @bucket: of a histogram; else zero
  */
-struct kl_tally_entry {
+struct kl_aggregate_entry {
 	struct kl_abi_entry numbers;
 	uint64_t bucket[KL_HIST_BUCKETS];
 };
 
 /**
- * struct kl_tally - what a rule has collected, summed over all CPUs
+ * struct kl_aggregate - what a rule has collected, summed over all CPUs
  * @entry: in no order
  * @n: number of entries
  * @overflow: hits that were dropped because the table was full
  * @faults: hits in which something could not be read
  */
-struct kl_tally {
-	struct kl_tally_entry *entry;
+struct kl_aggregate {
+	struct kl_aggregate_entry *entry;
 	size_t n;
 	uint64_t overflow;
 	uint64_t faults;
 };
 
 /**
- * kl_session_tally - read what a rule has collected
+ * kl_session_aggregate - read what a rule has collected
  * @session: session
  * @rule: its number, from 0
  * @cpus: number of possible CPUs, as in struct kl_abi_info
  * @keys: number of keys that the rule has
- * @table: filled in; free it with kl_tally_deinit()
+ * @table: filled in; free it with kl_aggregate_deinit()
  *
  * Returns 0 on success.
  */
-int kl_session_tally(struct kl_session *session, uint32_t rule, unsigned int cpus,
-		     unsigned int keys, struct kl_tally *table);
+int kl_session_aggregate(struct kl_session *session, uint32_t rule, unsigned int cpus,
+			 unsigned int keys, struct kl_aggregate *table);
 
 /**
- * kl_tally_deinit - free what kl_session_tally() filled in
+ * kl_aggregate_deinit - free what kl_session_aggregate() filled in
  * @table: table
  */
-void kl_tally_deinit(struct kl_tally *table);
+void kl_aggregate_deinit(struct kl_aggregate *table);
 
 /**
  * struct kl_saying - report of another module's handler about a rule

@@ -8,7 +8,7 @@
 
 #include "common.h"
 #include "output.h"
-#include "tally.h"
+#include "aggregate.h"
 
 enum {
 	BAR_WIDTH = 40,
@@ -110,8 +110,8 @@ static void format_key(const struct cli_session *s, char text[TEXT_MAX],
 
 static int by_count(const void *a, const void *b)
 {
-	const struct kl_abi_entry *x = &((const struct kl_tally_entry *)a)->numbers;
-	const struct kl_abi_entry *y = &((const struct kl_tally_entry *)b)->numbers;
+	const struct kl_abi_entry *x = &((const struct kl_aggregate_entry *)a)->numbers;
+	const struct kl_abi_entry *y = &((const struct kl_aggregate_entry *)b)->numbers;
 
 	if (x->count != y->count)
 		return x->count < y->count ? 1 : -1;
@@ -119,25 +119,25 @@ static int by_count(const void *a, const void *b)
 }
 
 static int read_rule(const struct cli_session *s, const struct kl_plan_rule *rule,
-		     struct kl_tally *tally)
+		     struct kl_aggregate *aggregate)
 {
-	int error = kl_session_tally(s->session, rule->number, kl_device_info(s->device)->cpus,
-				     rule->n_keys, tally);
+	int error = kl_session_aggregate(s->session, rule->number, kl_device_info(s->device)->cpus,
+				     rule->n_keys, aggregate);
 
 	if (error)
 		return cli_library_error(error, "%s", rule->text);
-	qsort(tally->entry, tally->n, sizeof(*tally->entry), by_count);
+	qsort(aggregate->entry, aggregate->n, sizeof(*aggregate->entry), by_count);
 	return CLI_OK;
 }
 
 /* A profile: print an entry's numbers and other keys on one line, followed by its stack traces. */
 static void print_traces(const struct cli_session *s, const struct kl_plan_rule *rule,
-			 const struct kl_tally *tally, FILE *file)
+			 const struct kl_aggregate *aggregate, FILE *file)
 {
 	char text[TEXT_MAX];
 
-	for (size_t i = 0; i < tally->n; i++) {
-		const struct kl_abi_entry *e = &tally->entry[i].numbers;
+	for (size_t i = 0; i < aggregate->n; i++) {
+		const struct kl_abi_entry *e = &aggregate->entry[i].numbers;
 
 		fprintf(file, "%s    %s", i ? "\n" : "", cli_print_count(text, e->count));
 		if (rule->handler == KL_HANDLER_sum)
@@ -155,7 +155,7 @@ static void print_traces(const struct cli_session *s, const struct kl_plan_rule 
 }
 
 static void print_entries(const struct cli_session *s, const struct kl_plan_rule *rule,
-			  const struct kl_tally *tally, FILE *file)
+			  const struct kl_aggregate *aggregate, FILE *file)
 {
 	bool has_value = rule->handler != KL_HANDLER_count;
 	char heads[256], text[TEXT_MAX];
@@ -169,8 +169,8 @@ static void print_entries(const struct cli_session *s, const struct kl_plan_rule
 			at += (size_t)snprintf(heads + at, sizeof(heads) - at, "|%.40s",
 					       rule->key_text[k]);
 	table = cli_table_create(heads);
-	for (size_t i = 0; i < tally->n; i++) {
-		const struct kl_abi_entry *e = &tally->entry[i].numbers;
+	for (size_t i = 0; i < aggregate->n; i++) {
+		const struct kl_abi_entry *e = &aggregate->entry[i].numbers;
 
 		cli_table_add(table, "%s", cli_print_count(text, e->count));
 		if (has_value) {
@@ -211,7 +211,7 @@ static void bucket_range(const struct kl_plan_rule *rule, unsigned int bucket, c
 		snprintf(text, TEXT_MAX, "%llu to %llu", power, 2 * power - 1);
 }
 
-static void print_buckets(const struct kl_plan_rule *rule, const struct kl_tally_entry *entry,
+static void print_buckets(const struct kl_plan_rule *rule, const struct kl_aggregate_entry *entry,
 			  FILE *file)
 {
 	static const char bar[] = "########################################";
@@ -239,12 +239,12 @@ static void print_buckets(const struct kl_plan_rule *rule, const struct kl_tally
 }
 
 static void print_histograms(const struct cli_session *s, const struct kl_plan_rule *rule,
-			     const struct kl_tally *tally, FILE *file)
+			     const struct kl_aggregate *aggregate, FILE *file)
 {
 	char text[TEXT_MAX];
 
-	for (size_t i = 0; i < tally->n; i++) {
-		const struct kl_abi_entry *e = &tally->entry[i].numbers;
+	for (size_t i = 0; i < aggregate->n; i++) {
+		const struct kl_abi_entry *e = &aggregate->entry[i].numbers;
 
 		fputs("\n", file);
 		for (unsigned int k = 0; k < rule->n_keys; k++) {
@@ -254,7 +254,7 @@ static void print_histograms(const struct cli_session *s, const struct kl_plan_r
 			fprintf(file, "    %s = %s\n", rule->key_text[k], text);
 		}
 		print_stacks(s, rule, e, file);
-		print_buckets(rule, &tally->entry[i], file);
+		print_buckets(rule, &aggregate->entry[i], file);
 		fprintf(file, "    %s values, mean %.1f\n", cli_print_count(text, e->count),
 			(double)e->sum / (double)e->count);
 	}
@@ -288,43 +288,43 @@ static int print_saying(const struct cli_session *s, const struct kl_plan_rule *
 }
 
 static void print_rule(const struct cli_session *s, const struct kl_plan_rule *rule,
-		       const struct kl_tally *tally, FILE *file)
+		       const struct kl_aggregate *aggregate, FILE *file)
 {
 	char number[CLI_NUMBER_MAX];
 
 	if (has_table(rule)) {
 		fprintf(file, "  %s\n", rule->text);
-		if (!tally->n)
+		if (!aggregate->n)
 			fputs("    did not occur\n", file);
 		else if (rule->handler == KL_HANDLER_hist)
-			print_histograms(s, rule, tally, file);
+			print_histograms(s, rule, aggregate, file);
 		else if (has_stacks(rule))
-			print_traces(s, rule, tally, file);
+			print_traces(s, rule, aggregate, file);
 		else
-			print_entries(s, rule, tally, file);
+			print_entries(s, rule, aggregate, file);
 	}
-	if (tally->overflow)
+	if (aggregate->overflow)
 		fprintf(file, "    %s more hits dropped (table full)\n",
-			cli_print_count(number, tally->overflow));
-	if (tally->faults)
+			cli_print_count(number, aggregate->overflow));
+	if (aggregate->faults)
 		fprintf(file, "  %s: %s failed memory reads, taken as 0\n", rule->text,
-			cli_print_count(number, tally->faults));
+			cli_print_count(number, aggregate->faults));
 }
 
-int cli_tally_print(const struct cli_session *session, FILE *file)
+int cli_aggregate_print(const struct cli_session *session, FILE *file)
 {
 	const struct kl_plan_rule *rule;
-	struct kl_tally tally;
+	struct kl_aggregate aggregate;
 	int status = CLI_OK;
 
 	for (unsigned int i = 0; !status && (rule = kl_plan_rule(session->plan, i)); i++) {
-		status = read_rule(session, rule, &tally);
+		status = read_rule(session, rule, &aggregate);
 		if (status)
 			break;
 		if (rule->handler == KL_HANDLER_external)
 			status = print_saying(session, rule, file);
-		print_rule(session, rule, &tally, file);
-		kl_tally_deinit(&tally);
+		print_rule(session, rule, &aggregate, file);
+		kl_aggregate_deinit(&aggregate);
 	}
 	return status;
 }
@@ -357,7 +357,7 @@ static json_t *json_key(const struct cli_session *s, const struct kl_plan_rule *
 }
 
 static json_t *json_entry(const struct cli_session *s, const struct kl_plan_rule *rule,
-			  const struct kl_tally_entry *entry)
+			  const struct kl_aggregate_entry *entry)
 {
 	const struct kl_abi_entry *e = &entry->numbers;
 	json_t *object = json_pack("{s:I}", "count", (json_int_t)e->count), *keys = json_object();
@@ -403,27 +403,27 @@ static int json_saying(const struct cli_session *s, const struct kl_plan_rule *r
 	return CLI_OK;
 }
 
-json_t *cli_tally_json(const struct cli_session *session)
+json_t *cli_aggregate_json(const struct cli_session *session)
 {
 	const struct kl_plan_rule *rule;
 	json_t *rules = json_array(), *object;
-	struct kl_tally tally;
+	struct kl_aggregate aggregate;
 
 	for (unsigned int i = 0; (rule = kl_plan_rule(session->plan, i)); i++) {
 		json_t *entries = json_array();
 
-		if (read_rule(session, rule, &tally)) {
+		if (read_rule(session, rule, &aggregate)) {
 			json_decref(entries);
 			json_decref(rules);
 			return NULL;
 		}
-		for (size_t k = 0; has_table(rule) && k < tally.n; k++)
-			json_array_append_new(entries, json_entry(session, rule, &tally.entry[k]));
+		for (size_t k = 0; has_table(rule) && k < aggregate.n; k++)
+			json_array_append_new(entries, json_entry(session, rule, &aggregate.entry[k]));
 		object = json_pack("{s:s, s:s, s:o, s:I, s:I}", "rule", rule->text, "handler",
 				   rule->handler_name, "entries", entries, "overflow",
-				   (json_int_t)tally.overflow, "faults", (json_int_t)tally.faults);
+				   (json_int_t)aggregate.overflow, "faults", (json_int_t)aggregate.faults);
 		json_array_append_new(rules, object);
-		kl_tally_deinit(&tally);
+		kl_aggregate_deinit(&aggregate);
 		if (rule->handler == KL_HANDLER_external && json_saying(session, rule, object)) {
 			json_decref(rules);
 			return NULL;
