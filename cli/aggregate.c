@@ -74,7 +74,7 @@ static void print_stacks(const struct cli_session *s, const struct kl_plan_rule 
 			continue;
 		if (entry->key[k] == KL_STACK_NO_ROOM)
 			kl_buffer_printf(&buffer, "        no stack trace (table full)\n");
-		kl_print_stack(&buffer, s->stacks, entry->key[k], 8);
+		kl_print_stack(&buffer, kl_record_names_stacks(s->names), entry->key[k], 8);
 	}
 	if (buffer.length)
 		fwrite(buffer.data, 1, buffer.length, file);
@@ -84,7 +84,8 @@ static void print_stacks(const struct cli_session *s, const struct kl_plan_rule 
 /* Print "symbol+0x12". Returns false if the address has no name. */
 static bool format_address(const struct cli_session *s, char text[TEXT_MAX], uint64_t address)
 {
-	const struct kl_address *what = kl_addresses_get(s->addresses, address);
+	const struct kl_address *what =
+		kl_addresses_get(kl_record_names_addresses(s->names), address);
 	struct kl_buffer buffer = { 0 };
 
 	if (!what)
@@ -122,7 +123,7 @@ static int read_rule(const struct cli_session *s, const struct kl_plan_rule *rul
 		     struct kl_aggregate *aggregate)
 {
 	int error = kl_session_aggregate(s->session, rule->number, kl_device_info(s->device)->cpus,
-				     rule->n_keys, aggregate);
+					 rule->n_keys, aggregate);
 
 	if (error)
 		return cli_library_error(error, "%s", rule->text);
@@ -336,7 +337,7 @@ static json_t *json_stack(const struct cli_session *s, uint64_t id)
 
 	if (id == KL_STACK_NO_ROOM)
 		return json_string("no room");
-	kl_print_stack_json(&buffer, s->stacks, id);
+	kl_print_stack_json(&buffer, kl_record_names_stacks(s->names), id);
 	value = buffer.error ? NULL : json_loadb(buffer.data, buffer.length, JSON_DECODE_ANY, NULL);
 	kl_buffer_deinit(&buffer);
 	return value ? value : json_null();
@@ -418,10 +419,12 @@ json_t *cli_aggregate_json(const struct cli_session *session)
 			return NULL;
 		}
 		for (size_t k = 0; has_table(rule) && k < aggregate.n; k++)
-			json_array_append_new(entries, json_entry(session, rule, &aggregate.entry[k]));
+			json_array_append_new(entries,
+					      json_entry(session, rule, &aggregate.entry[k]));
 		object = json_pack("{s:s, s:s, s:o, s:I, s:I}", "rule", rule->text, "handler",
 				   rule->handler_name, "entries", entries, "overflow",
-				   (json_int_t)aggregate.overflow, "faults", (json_int_t)aggregate.faults);
+				   (json_int_t)aggregate.overflow, "faults",
+				   (json_int_t)aggregate.faults);
 		json_array_append_new(rules, object);
 		kl_aggregate_deinit(&aggregate);
 		if (rule->handler == KL_HANDLER_external && json_saying(session, rule, object)) {

@@ -136,7 +136,8 @@ static char *title_of(const struct latency_run *lr)
 /* Write the requested flame graphs; with --folded, put the folded stacks into @folded. */
 static int write_flames(struct latency_run *lr, struct kl_buffer *folded)
 {
-	struct kl_flame *flame = kl_latency_flame(lr->report.latency, lr->session.stacks,
+	struct kl_flame *flame = kl_latency_flame(lr->report.latency,
+						  kl_record_names_stacks(lr->session.names),
 						  lr->session.schema, lr->report.idle);
 	struct kl_buffer buffer = { 0 };
 	char *title = title_of(lr);

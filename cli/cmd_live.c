@@ -101,7 +101,7 @@ static bool is_shown(const struct live *l, const struct kl_item *item)
 	if (item->kind != KL_ITEM_EVENT)
 		return true;
 	if (item->event->task.pid == l->self ||
-	    item->event->task.pid == kl_stack_collector_pid(l->session.collector))
+	    item->event->task.pid == kl_record_names_collector(l->session.names))
 		return false;
 	return !l->joined || (item->event->cycles >= l->joined_at && is_selected(l, item->event));
 }

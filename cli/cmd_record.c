@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "alarm.h"
@@ -19,7 +17,6 @@
 #include "recorder.h"
 #include "run.h"
 #include "select.h"
-#include "snapshot.h"
 #include "aggregate.h"
 
 enum {
@@ -34,7 +31,8 @@ enum {
 
 #define PROGRESS_NS 200000000u
 #define COLLECT_NS 1000000000u
-#define DEFAULT_PATHS_MAX 9999
+#define SNAPSHOTS_DEFAULT 16
+#define SNAPSHOTS_MAX 9999
 
 static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
@@ -54,11 +52,10 @@ static const struct cli_option options[] = {
 struct record {
 	struct cli_session session;
 	struct cli_run run;
-	struct cli_recorder recorder;
+	struct kl_recorder *recorder;
 	struct cli_alarms alarms;
-	struct cli_snapshots snapshots;
-	const char *path;
-	bool made; /* the directory was created with a default name */
+	uint64_t snapshots; /* maximum number of them */
+	char *path;
 	bool force;
 	bool quiet;
 	bool dump;
@@ -89,10 +86,10 @@ static void take_option(struct record *r, const struct cli_parser *parser, int k
 		r->alarms.command = parser->arg;
 		break;
 	case KEY_SNAPSHOTS:
-		if (!cli_parse_unsigned(parser->arg, CLI_SNAPSHOTS_MAX, &r->snapshots.most))
+		if (!cli_parse_unsigned(parser->arg, SNAPSHOTS_MAX, &r->snapshots))
 			cli_usage_error(parser->command,
 					"--snapshots: \"%s\" is not a number from 0 to %d",
-					parser->arg, CLI_SNAPSHOTS_MAX);
+					parser->arg, SNAPSHOTS_MAX);
 		break;
 	case KEY_FORCE:
 		r->force = true;
@@ -150,7 +147,7 @@ static void finish_dump(struct record *r)
 	while (is_dumping(r)) {
 		if (r->run.asked)
 			pthread_kill(r->dumper, SIGUSR1);
-		cli_recorder_drain(&r->recorder);
+		kl_recorder_drain(r->recorder);
 		cli_run_wait(&r->run, -1, 5);
 	}
 	if (r->has_dumper)
@@ -172,7 +169,8 @@ static void show_progress(struct record *r)
 		kl_session_stats(r->session.session, -1, &r->stats);
 	fprintf(stderr, "\r\033[Krecording %.1f s: %s records, %s written, %s lost%s",
 		(double)elapsed / 1e9, cli_print_count(records, r->stats.written),
-		cli_print_bytes(bytes, r->recorder.bytes), cli_print_count(lost, r->stats.lost),
+		cli_print_bytes(bytes, kl_recorder_counts(r->recorder)->bytes),
+		cli_print_count(lost, r->stats.lost),
 		r->session.child.pid ? "" : "  (Ctrl-C stops)");
 	fflush(stderr);
 }
@@ -190,14 +188,16 @@ static void clear_progress(const struct record *r)
 static void save_stacks_now_and_then(struct record *r)
 {
 	uint64_t elapsed = cli_run_elapsed(&r->run);
+	int error;
 
 	/* Not while the dump occupies the descriptor. */
 	if (!cli_session_has_stacks(&r->session) || elapsed - r->collected_ns < COLLECT_NS ||
 	    is_dumping(r))
 		return;
 	r->collected_ns = elapsed;
-	if (cli_session_collect(&r->session, false) > 0)
-		kl_stacks_save(r->session.stacks, r->path);
+	error = kl_recorder_save_stacks(r->recorder);
+	if (error)
+		cli_library_error(error, NULL);
 }
 
 /* Take the alarms and snapshot requests that the statistics report. */
@@ -208,7 +208,7 @@ static void take_notifications(struct record *r)
 		cli_alarms_take(&r->alarms);
 	}
 	if (r->session.config.mode == KL_MODE_OVERWRITE)
-		cli_snapshots_take(&r->snapshots, r->stats.snapshots);
+		kl_recorder_take_snapshots(r->recorder, r->stats.snapshots);
 }
 
 /* Handle notifications. Returns false if a rule or the watchdog has stopped the recording. */
@@ -244,44 +244,36 @@ static bool has_counters(const struct record *r)
 static int stop(struct record *r)
 {
 	struct kl_session *session = r->session.session;
-	int error = cli_session_stop(&r->session), status = CLI_OK;
+	int error = cli_session_stop(&r->session);
 
 	if (error)
 		return cli_library_error(error, NULL);
 	kl_session_stats(session, -1, &r->stats);
 	r->elapsed_ns = cli_run_length(&r->run);
 	take_notifications(r);
-	if (r->session.config.mode == KL_MODE_OVERWRITE)
-		status = cli_recorder_attach(&r->recorder);
-	if (!status && (!cli_recorder_drain(&r->recorder) || r->recorder.error))
-		status = CLI_FAILED;
-	cli_recorder_ended(&r->recorder);
-	cli_recorder_print_unstored(&r->recorder);
-	if (!status)
-		status = cli_session_save_stacks(&r->session, r->path);
+	error = kl_recorder_ended(r->recorder);
 	if (has_counters(r)) {
 		r->counts = cli_alloc(sizeof(*r->counts));
 		kl_session_counts(session, r->counts);
 	}
-	return status;
+	return error ? CLI_FAILED : CLI_OK;
 }
 
 static int record(struct record *r)
 {
-	int status = CLI_OK;
+	int error = kl_recorder_attach(r->recorder);
+	int status = error ? cli_library_error(error, NULL) : cli_run_begin(&r->run);
 
-	if (r->session.config.mode == KL_MODE_DISCARD)
-		status = cli_recorder_attach(&r->recorder);
-	if (!status)
-		status = cli_run_begin(&r->run);
 	if (status)
 		return status;
-	cli_recorder_began(&r->recorder);
+	error = kl_recorder_began(r->recorder);
+	if (error)
+		cli_library_error(error, NULL);
 	start_dump(r);
-	while (!r->run.over && check_notifications(r) && cli_recorder_drain(&r->recorder)) {
+	while (!r->run.over && check_notifications(r) && !kl_recorder_drain(r->recorder)) {
 		show_progress(r);
 		save_stacks_now_and_then(r);
-		cli_run_wait(&r->run, cli_recorder_fd(&r->recorder), 100);
+		cli_run_wait(&r->run, kl_recorder_fd(r->recorder), 100);
 	}
 	finish_dump(r);
 	clear_progress(r);
@@ -301,18 +293,19 @@ static json_t *json_counters(const struct record *r)
 
 static void write_json(const struct record *r, int status)
 {
-	const struct kl_reader_counts *counts = &r->recorder.counts;
+	const struct kl_recorder_counts *counts = kl_recorder_counts(r->recorder);
+	uint64_t snapshots = kl_recorder_snapshots(r->recorder)->written;
 
 	cli_json_write(json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:i, s:o, s:I, s:I, s:I}",
 				 "trace", cli_json_text(r->path), "records",
-				 (json_int_t)(counts->read - r->recorder.unstored), "lost",
-				 (json_int_t)counts->lost, "missed", (json_int_t)counts->missed,
-				 "fired", (json_int_t)(r->stats.written + r->stats.lost), "bytes",
-				 (json_int_t)r->recorder.bytes, "seconds",
-				 (double)r->elapsed_ns / 1e9, "status", status, "counts",
-				 json_counters(r), "alarms", (json_int_t)r->stats.alarms,
-				 "snapshots", (json_int_t)r->snapshots.written, "unstored",
-				 (json_int_t)r->recorder.unstored));
+				 (json_int_t)(counts->read.read - counts->unstored), "lost",
+				 (json_int_t)counts->read.lost, "missed",
+				 (json_int_t)counts->read.missed, "fired",
+				 (json_int_t)(r->stats.written + r->stats.lost), "bytes",
+				 (json_int_t)counts->bytes, "seconds", (double)r->elapsed_ns / 1e9,
+				 "status", status, "counts", json_counters(r), "alarms",
+				 (json_int_t)r->stats.alarms, "snapshots", (json_int_t)snapshots,
+				 "unstored", (json_int_t)counts->unstored));
 }
 
 static void print_counters(const struct record *r)
@@ -328,12 +321,14 @@ static void print_counters(const struct record *r)
 
 static void print_summary(const struct record *r)
 {
-	const struct kl_reader_counts *counts = &r->recorder.counts;
+	const struct kl_stacks *stacks = kl_record_names_stacks(r->session.names);
+	const struct kl_recorder_counts *written = kl_recorder_counts(r->recorder);
+	const struct kl_reader_counts *counts = &written->read;
 	uint64_t lost = r->stats.lost > counts->lost ? r->stats.lost : counts->lost;
-	uint64_t unstored = r->recorder.unstored;
+	uint64_t unstored = written->unstored;
 	char number[4][CLI_NUMBER_MAX];
 
-	cli_snapshots_print(&r->snapshots, r->quiet);
+	cli_recorder_print_snapshots(r->recorder, r->path, r->quiet);
 	if (r->quiet && !lost && !unstored)
 		return;
 	if (r->stats.unswitched)
@@ -348,45 +343,18 @@ static void print_summary(const struct record *r)
 	if (counts->missed)
 		fprintf(stderr, ", %s older ones overwritten",
 			cli_print_count(number[2], counts->missed));
-	fprintf(stderr, ", %s in %.3g s: %s\n", cli_print_bytes(number[3], r->recorder.bytes),
+	fprintf(stderr, ", %s in %.3g s: %s\n", cli_print_bytes(number[3], written->bytes),
 		(double)r->elapsed_ns / 1e9, r->path);
 	if (r->quiet)
 		return;
 	cli_session_note_left_out(&r->session);
-	if (r->session.stacks && kl_stacks_no_room(r->session.stacks))
+	if (stacks && kl_stacks_no_room(stacks))
 		fprintf(stderr, "kernlens: %s stack traces dropped (table full)\n",
-			cli_print_count(number[0], kl_stacks_no_room(r->session.stacks)));
+			cli_print_count(number[0], kl_stacks_no_room(stacks)));
 	print_counters(r);
 	cli_aggregate_print(&r->session, stderr);
 	fprintf(stderr, "kernlens: to view the trace: kernlens report %s; kernlens print %s\n",
 		r->path, r->path);
-}
-
-/*
- * A directory named after the local time. Several recordings may start within one second: the one
- * that creates the directory gets the name.
- */
-static int make_default_path(struct record *r)
-{
-	time_t now = time(NULL);
-	char text[64];
-	int error = 0;
-
-	strftime(text, sizeof(text), "kernlens-%Y%m%d-%H%M%S", localtime(&now));
-	for (unsigned int i = 1; i <= DEFAULT_PATHS_MAX; i++) {
-		char *path = i > 1 ? cli_format("%s-%u", text, i) : cli_format("%s", text);
-
-		if (!mkdir(path, 0700)) {
-			r->path = path;
-			r->made = true;
-			return CLI_OK;
-		}
-		error = errno;
-		free(path);
-		if (error != EEXIST)
-			break;
-	}
-	return cli_error(-error, "cannot create directory %s: %s", text, strerror(error));
 }
 
 static bool has_snapshots(const struct record *r)
@@ -399,26 +367,45 @@ static bool has_snapshots(const struct record *r)
 	return false;
 }
 
+static int create_recorder(struct record *r)
+{
+	const struct kl_record_source source = cli_session_source(&r->session);
+	const struct kl_recorder_params params = {
+		.path = r->path,
+		.force = r->force,
+		.names = cli_session_names(&r->session),
+		.snapshots = r->snapshots,
+		.notify = cli_recorder_notice,
+	};
+
+	r->recorder = kl_recorder_create(&source, &params);
+	return r->recorder ? CLI_OK : cli_recorder_error(-errno);
+}
+
 static int init_outputs(struct record *r)
 {
-	int status = r->path ? CLI_OK : make_default_path(r);
+	bool made = !r->path;
+	int status, error;
 
-	if (!status)
-		status = cli_recorder_init(&r->recorder, &r->run, r->path, r->force);
-	/* Does not remove a directory that is not empty. */
-	if (status && r->made)
-		rmdir(r->path);
-	cli_alarms_init(&r->alarms, &r->session);
-	r->snapshots.session = &r->session;
-	r->snapshots.recorder = &r->recorder;
+	if (made)
+		r->path = kl_record_make_folder("kernlens");
+	if (!r->path)
+		return cli_library_error(-errno, NULL);
+	status = create_recorder(r);
+	if (status) {
+		/* Does not remove a directory that is not empty. */
+		if (made)
+			rmdir(r->path);
+		return status;
+	}
 	/*
 	 * Snapshots requested by hand may never come: for these, a path in the way is an error only
 	 * later.
 	 */
-	if (!status &&
-	    (has_snapshots(r) || (r->force && r->session.config.mode == KL_MODE_OVERWRITE)))
-		status = cli_snapshots_init(&r->snapshots, r->force);
-	return status;
+	if (!has_snapshots(r) && !(r->force && r->session.config.mode == KL_MODE_OVERWRITE))
+		return CLI_OK;
+	error = kl_recorder_clear_snapshots(r->recorder, r->force);
+	return error ? cli_recorder_error(error) : CLI_OK;
 }
 
 /* Report the end of the recording. Returns the exit status. */
@@ -431,7 +418,7 @@ static int tell_end(struct record *r, int status)
 	status = cli_run_status(&r->run, status);
 	/* A trace that lacks the command would be mistaken for a trace of it. */
 	if (cli_child_failed(child))
-		cli_recorder_discard(r->path);
+		kl_record_discard(r->path);
 	else if (cli_settings.json)
 		write_json(r, status);
 	return status;
@@ -439,23 +426,22 @@ static int tell_end(struct record *r, int status)
 
 static int run(struct record *r)
 {
-	int status = cli_run_init(&r->run, &r->session), finished;
+	int status = cli_run_init(&r->run, &r->session);
 
 	if (!status)
 		status = cli_session_open(&r->session, NULL, KL_HANDLER_log);
 	if (status)
 		goto deinit_run;
+	cli_alarms_init(&r->alarms, &r->session);
 	status = init_outputs(r);
 	if (!status)
 		status = record(r);
-	finished = cli_recorder_deinit(&r->recorder);
-	if (!status)
-		status = finished;
-	if (!status && r->run.began_ns)
-		status = cli_session_save_addresses(&r->session, r->path);
+	if (r->recorder && kl_recorder_finish(r->recorder) && !status)
+		status = CLI_FAILED;
 	cli_alarms_finish(&r->alarms);
 	if (r->run.began_ns)
 		status = tell_end(r, status);
+	kl_recorder_destroy(r->recorder);
 	cli_session_close(&r->session);
 deinit_run:
 	cli_run_deinit(&r->run);
@@ -471,7 +457,7 @@ static int exec_record(const struct cli_command *self, int argc, char **argv)
 
 	r->session.command = self;
 	r->dump = true;
-	r->snapshots.most = CLI_SNAPSHOTS_DEFAULT;
+	r->snapshots = SNAPSHOTS_DEFAULT;
 	cli_select_init(&r->session.select);
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))

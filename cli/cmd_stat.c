@@ -123,7 +123,8 @@ static int write_json(const struct stat_run *st, const struct row *rows, size_t 
 						"group", rows[i].class->group, "count",
 						(json_int_t)rows[i].count));
 	document = json_pack("{s:o, s:o*, s:f}", "events", events, "rules",
-			     cli_aggregate_json(&st->session), "seconds", (double)st->elapsed_ns / 1e9);
+			     cli_aggregate_json(&st->session), "seconds",
+			     (double)st->elapsed_ns / 1e9);
 	if (child->ended)
 		json_object_update_new(document, json_pack("{s:f, s:f, s:i}", "user_seconds",
 							   seconds_of(&child->usage.ru_utime),

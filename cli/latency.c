@@ -148,7 +148,7 @@ static const char *task_name(const struct cli_latency *r, const struct kl_abi_la
 
 static const char *reason_of(const struct cli_latency *r, const struct kl_abi_latency_entry *e)
 {
-	return kl_latency_reason(r->session->stacks, r->session->schema, e);
+	return kl_latency_reason(kl_record_names_stacks(r->session->names), r->session->schema, e);
 }
 
 static char *chain_of(const struct cli_latency *r, const struct kl_abi_latency_entry *e)
@@ -238,7 +238,7 @@ static void print_stack(const struct cli_latency *r, uint32_t id, FILE *file)
 
 	if (id == KL_STACK_NO_ROOM)
 		kl_buffer_printf(&buffer, "        no stack trace (table full)\n");
-	kl_print_stack(&buffer, r->session->stacks, id, 8);
+	kl_print_stack(&buffer, kl_record_names_stacks(r->session->names), id, 8);
 	if (buffer.length)
 		fwrite(buffer.data, 1, buffer.length, file);
 	kl_buffer_deinit(&buffer);

@@ -63,7 +63,7 @@ static json_t *json_wait(const struct cli_latency *r, const struct kl_abi_latenc
 {
 	const struct kl_abi_latency_task *task = kl_latency_task(r->latency, e->task);
 	const struct kl_abi_latency_task *owner = kl_latency_task(r->latency, e->owner);
-	const struct kl_stacks *stacks = r->session->stacks;
+	const struct kl_stacks *stacks = kl_record_names_stacks(r->session->names);
 	const char *call = kl_latency_syscall(r->session->schema, e);
 	json_t *value = json_sum(&e->asleep), *hops = json_array();
 

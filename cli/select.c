@@ -22,9 +22,6 @@
 #define BUFFER_BYTES_DEFAULT (4ull << 20)
 #define LIMIT_SHARE 4
 
-/* Time limit for the pass over a new trace that looks for addresses. */
-#define ADDRESSES_NS 10000000000ull
-
 const struct cli_option cli_select_options[] = {
 	{ 'e', "event", "EVENTS", "PLACE[/FILTER/][:HANDLER[(...)] [by KEY...]],..." },
 	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL, RNOTHING or your own; -e adds to it" },
@@ -502,117 +499,52 @@ int cli_session_stop(struct cli_session *s)
 	return error;
 }
 
-bool cli_session_has_stacks(const struct cli_session *s)
+struct kl_record_source cli_session_source(const struct cli_session *s)
 {
-	return kl_schema_find_variable(s->schema, "kstack") >= 0 ||
-	       kl_schema_find_variable(s->schema, "ustack") >= 0;
+	return (struct kl_record_source){
+		.device = s->device,
+		.session = s->session,
+		.schema = s->schema,
+		.config = &s->config,
+		.scope = cli_session_scope(s),
+	};
+}
+
+struct kl_record_names *cli_session_names(struct cli_session *s)
+{
+	const struct kl_record_source source = cli_session_source(s);
+
+	if (!s->names)
+		s->names = kl_record_names_create(&source, !s->select.raw_names);
+	if (!s->names) {
+		cli_error(-ENOMEM, "out of memory");
+		exit(CLI_FAILED);
+	}
+	return s->names;
+}
+
+bool cli_session_has_stacks(struct cli_session *s)
+{
+	return kl_record_names_has_stacks(cli_session_names(s));
 }
 
 int cli_session_collect(struct cli_session *s, bool lines)
 {
-	int got;
+	int got = kl_record_names_collect(cli_session_names(s), lines);
 
-	if (!s->stacks) {
-		s->stacks = kl_stacks_create();
-		if (s->stacks)
-			kl_stacks_demangle(s->stacks, !s->select.raw_names);
-	}
-	if (s->stacks && !s->collector)
-		s->collector = kl_stack_collector_create(s->session, s->stacks);
-	if (!s->collector)
-		return cli_library_error(-errno, NULL), -1;
-	kl_schema_set_stacks(s->schema, s->stacks);
-	got = kl_stack_collect(s->collector, lines);
 	return got < 0 ? cli_library_error(got, NULL), -1 : got;
-}
-
-int cli_session_save_stacks(struct cli_session *s, const char *path)
-{
-	int error;
-
-	if (!cli_session_has_stacks(s))
-		return CLI_OK;
-	if (cli_session_collect(s, true) < 0)
-		return CLI_FAILED;
-	error = kl_stacks_save(s->stacks, path);
-	return error ? cli_library_error(error, "%s", path) : CLI_OK;
 }
 
 void cli_session_name_addresses(struct cli_session *s)
 {
-	if (s->addresses || !(kl_device_info(s->device)->may & KL_MAY_SEE_ADDRESSES))
-		return;
-	s->addresses = kl_addresses_of_kernel();
-	kl_schema_set_addresses(s->schema, s->addresses);
-}
-
-static bool has_address(const struct kl_class *class)
-{
-	for (unsigned int i = 0; class->kind == KL_CLASS_EVENT && i < class->n_fields; i++)
-		if (class->fields[i].format == KL_FORMAT_ptr)
-			return true;
-	return false;
-}
-
-/* Does a maskset have an event with kernel addresses? Those of system calls are the programs'. */
-static bool maskset_has_addresses(const struct cli_session *s, uint32_t id)
-{
-	struct kl_abi_maskset *maskset = cli_alloc(sizeof(*maskset));
-	const struct kl_class *class = NULL;
-	bool has = false;
-
-	if (!kl_session_read_maskset(s->session, id, maskset))
-		while (!has && (class = kl_schema_next(s->schema, class)))
-			has = has_address(class) &&
-			      (class->id >= KL_EV_DYNAMIC || maskset->handler[class->id]);
-	kl_error_clear();
-	free(maskset);
-	return has;
-}
-
-/* Another process may have added masksets and switched between them. */
-static bool may_have_addresses(const struct cli_session *s)
-{
-	const struct kl_variable *variable;
-	struct kl_abi_stats stats;
-
-	for (unsigned int i = 0; (variable = kl_schema_variable(s->schema, i)); i++)
-		if (variable->field.format == KL_FORMAT_ptr)
-			return true;
-	for (uint32_t id = KL_MASKSET_FIRST_USER; id < KL_MASKSET_MAX; id++)
-		if (maskset_has_addresses(s, id))
-			return true;
-	return !kl_session_stats(s->session, -1, &stats) && maskset_has_addresses(s, stats.maskset);
-}
-
-int cli_session_save_addresses(struct cli_session *s, const char *path)
-{
-	int got;
-
-	if (!may_have_addresses(s))
-		return CLI_OK;
-	cli_session_name_addresses(s);
-	if (!s->addresses)
-		return CLI_OK;
-	got = kl_addresses_collect(s->addresses, path, ADDRESSES_NS);
-	if (!got)
-		cli_note("%s: some addresses have no symbol names (symbol lookup timed out)", path);
-	if (got >= 0 && kl_addresses_count(s->addresses))
-		got = kl_addresses_save(s->addresses, path);
-	return got < 0 ? cli_library_error(got, "%s", path) : CLI_OK;
+	kl_record_names_use_kernel(cli_session_names(s));
 }
 
 void cli_session_close(struct cli_session *s)
 {
 	kl_buffer_deinit(&s->left_out_names);
-	if (s->schema)
-		kl_schema_set_addresses(s->schema, NULL);
-	kl_addresses_destroy(s->addresses);
-	s->addresses = NULL;
-	kl_stack_collector_destroy(s->collector);
-	kl_stacks_destroy(s->stacks);
-	s->collector = NULL;
-	s->stacks = NULL;
+	kl_record_names_destroy(s->names);
+	s->names = NULL;
 	cli_session_unsplice(s);
 	cli_child_destroy(&s->child);
 	kl_maskset_destroy(s->select.file);

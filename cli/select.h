@@ -50,7 +50,7 @@ struct cli_select {
  * @plan: what -e requests
  * @map: handlers by event; belongs to @plan, never NULL once open
  * @variables: what -v requests: rows of the table, and expressions of @plan
- * @stacks: stack traces; NULL before cli_session_collect()
+ * @names: stack traces and names of addresses; NULL before cli_session_names()
  * @spliced: programs have been spliced, to emit events
  * @left_out: number of unavailable events among those requested by glob or group
  * @left_out_names: their names
@@ -67,9 +67,7 @@ struct cli_session {
 	struct cli_child child;
 	struct kl_plan *plan;
 	uint8_t *map;
-	struct kl_stacks *stacks;
-	struct kl_stack_collector *collector;
-	struct kl_addresses *addresses; /* or NULL */
+	struct kl_record_names *names;
 	bool spliced;
 	unsigned int left_out;
 	struct kl_buffer left_out_names;
@@ -126,6 +124,12 @@ void cli_session_note_left_out(const struct cli_session *session);
 /* Stop the session. Returns 0 or a negative errno with the library's error text. */
 int cli_session_stop(struct cli_session *session);
 
+/* The session, for functions of the library; valid as long as it is open. */
+struct kl_record_source cli_session_source(const struct cli_session *session);
+
+/* What names the session's stack traces and addresses; it belongs to the session. */
+struct kl_record_names *cli_session_names(struct cli_session *session);
+
 /**
  * cli_session_collect - read the session's new stack traces, with symbol names
  * @lines: also look up source lines, which may take seconds
@@ -136,15 +140,7 @@ int cli_session_stop(struct cli_session *session);
 int cli_session_collect(struct cli_session *session, bool lines);
 
 /* Do the session's records have stack traces? */
-bool cli_session_has_stacks(const struct cli_session *session);
-
-/**
- * cli_session_save_stacks - store the session's stack traces in a trace
- * @path: its directory, to which the blocks have already been written
- *
- * Returns CLI_OK, also if the session has none, or another status after an error message.
- */
-int cli_session_save_stacks(struct cli_session *session, const char *path);
+bool cli_session_has_stacks(struct cli_session *session);
 
 /**
  * cli_session_name_addresses - print kernel addresses in events with symbol names from now on
@@ -152,14 +148,6 @@ int cli_session_save_stacks(struct cli_session *session, const char *path);
  * Does nothing if the user may not see kernel addresses.
  */
 void cli_session_name_addresses(struct cli_session *session);
-
-/**
- * cli_session_save_addresses - store the symbol names of a trace's addresses in it
- * @path: its directory, to which the blocks have already been written
- *
- * Returns CLI_OK, also if there are none, or another status after an error message.
- */
-int cli_session_save_addresses(struct cli_session *session, const char *path);
 
 /* Close and free the session, and kill a command that has not been started. */
 void cli_session_close(struct cli_session *session);

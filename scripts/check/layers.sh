@@ -33,6 +33,7 @@ layers() {
 	symbolize lib/symbolize/*
 	splice   lib/splice/*
 	plan     lib/plan/*
+	record   lib/record/*
 	report   lib/report/*
 	monitor  lib/monitor/*
 	cli      cli/*
@@ -76,6 +77,7 @@ allowed() {
 	symbolize client reader format symbol block base internal public uapi
 	splice   ptrace symbolize client format symbol block base internal public uapi
 	plan     splice symbolize client format symbol block base internal public uapi
+	record   plan splice symbolize client reader format symbol block base internal public uapi
 	report   symbolize client reader format symbol block base internal public uapi
 	monitor  client format symbol base internal public uapi
 	shown    internal public
@@ -90,7 +92,7 @@ allowed() {
 order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
-	base format symbol reader block client ptrace symbolize splice plan report monitor view cli
+	base format symbol reader block client ptrace symbolize splice plan record report monitor view cli
 	END
 }
 

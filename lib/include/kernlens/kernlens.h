@@ -29,5 +29,6 @@
 #include <kernlens/define.h>
 #include <kernlens/plan.h>
 #include <kernlens/stack.h>
+#include <kernlens/record.h>
 
 #endif /* KERNLENS_KERNLENS_H */
