@@ -68,7 +68,8 @@ struct record {
 	atomic_bool dumped;
 	int dump_error;
 	struct kl_abi_stats stats;
-	struct kl_abi_counts *counts;
+	struct kl_event_count *counts; /* of the predefined events that have one */
+	int n_counts;
 };
 
 static void take_option(struct record *r, const struct cli_parser *parser, int key)
@@ -228,17 +229,15 @@ static bool check_notifications(struct record *r)
 	return !r->stats.frozen && !r->stats.suspended.times;
 }
 
-static bool is_counted(const struct record *r, unsigned int id)
+/* Defined events come last; their counts are not shown. */
+static void read_counts(struct record *r)
 {
-	return kl_plan_has_handler(r->session.plan, id, KL_HANDLER_count);
-}
+	const struct cli_session *s = &r->session;
+	int n = kl_event_counts_read(s->session, s->plan, s->schema, &r->counts);
 
-static bool has_counters(const struct record *r)
-{
-	for (unsigned int id = 0; id < KL_EV_MAX; id++)
-		if (is_counted(r, id))
-			return true;
-	return false;
+	while (n > 0 && r->counts[n - 1].event_class->id >= KL_EV_MAX)
+		n--;
+	r->n_counts = n;
 }
 
 static int stop(struct record *r)
@@ -252,10 +251,7 @@ static int stop(struct record *r)
 	r->elapsed_ns = cli_run_length(&r->run);
 	take_notifications(r);
 	error = kl_recorder_ended(r->recorder);
-	if (has_counters(r)) {
-		r->counts = cli_alloc(sizeof(*r->counts));
-		kl_session_counts(session, r->counts);
-	}
+	read_counts(r);
 	return error ? CLI_FAILED : CLI_OK;
 }
 
@@ -284,10 +280,9 @@ static json_t *json_counters(const struct record *r)
 {
 	json_t *object = json_object();
 
-	for (unsigned int id = 0; r->counts && id < KL_EV_MAX; id++)
-		if (is_counted(r, id))
-			json_object_set_new(object, kl_schema_class(r->session.schema, id)->name,
-					    json_integer((json_int_t)r->counts->count[id]));
+	for (int i = 0; i < r->n_counts; i++)
+		json_object_set_new(object, r->counts[i].event_class->name,
+				    json_integer((json_int_t)r->counts[i].count));
 	return object;
 }
 
@@ -312,11 +307,9 @@ static void print_counters(const struct record *r)
 {
 	char number[CLI_NUMBER_MAX];
 
-	for (unsigned int id = 0; r->counts && id < KL_EV_MAX; id++)
-		if (is_counted(r, id))
-			fprintf(stderr, "  %16s  %s\n",
-				cli_print_count(number, r->counts->count[id]),
-				kl_schema_class(r->session.schema, id)->name);
+	for (int i = 0; i < r->n_counts; i++)
+		fprintf(stderr, "  %16s  %s\n", cli_print_count(number, r->counts[i].count),
+			r->counts[i].event_class->name);
 }
 
 static void print_summary(const struct record *r)

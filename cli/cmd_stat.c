@@ -34,26 +34,24 @@ static const struct cli_option options[] = {
 struct stat_run {
 	struct cli_session session;
 	struct cli_run run;
-	struct kl_abi_counts counts;
+	struct kl_event_count *counts;
+	int n_counts;
 	uint64_t elapsed_ns;
 	enum sort sort;
 	bool zeros;
 	const char *path;
 };
 
-struct row {
-	const struct kl_class *class;
-	uint64_t count;
-};
-
 static int compare_names(const void *a, const void *b)
 {
-	return strcmp(((const struct row *)a)->class->name, ((const struct row *)b)->class->name);
+	const struct kl_event_count *x = a, *y = b;
+
+	return strcmp(x->event_class->name, y->event_class->name);
 }
 
 static int compare_counts(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct kl_event_count *x = a, *y = b;
 
 	if (x->count != y->count)
 		return x->count < y->count ? 1 : -1;
@@ -61,50 +59,31 @@ static int compare_counts(const void *a, const void *b)
 }
 
 /* An event that -e names literally is shown even if it did not occur. */
-static bool is_shown(const struct stat_run *st, const struct kl_class *class, uint64_t count)
+static bool is_shown(const struct stat_run *st, const struct kl_event_count *row)
 {
 	const char *events = st->session.select.events;
 	char *rest, *word;
 
-	if (count || st->zeros)
+	if (row->count || st->zeros)
 		return true;
 	rest = events ? strdupa(events) : NULL;
 	while ((word = strsep(&rest, ",")))
-		if (!strcmp(word, class->name))
+		if (!strcmp(word, row->event_class->name))
 			return true;
 	return false;
 }
 
-static void add_row(struct row *rows, size_t *n, const struct kl_class *class, uint64_t count)
+/* Sort the counts that are shown to the front. Returns how many. */
+static size_t select_rows(struct stat_run *st)
 {
-	rows[(*n)++] = (struct row){ class, count };
-}
+	size_t n = 0;
 
-static struct row *list_rows(const struct stat_run *st, size_t *n)
-{
-	const struct cli_session *session = &st->session;
-	size_t defined;
-	uint64_t *counts = cli_defined_counts(session, &defined);
-	struct row *rows = cli_alloc((KL_EV_MAX + defined) * sizeof(*rows));
-
-	*n = 0;
-	for (unsigned int id = 0; id < KL_EV_MAX; id++) {
-		const struct kl_class *class = kl_schema_class(session->schema, id);
-
-		if (class && kl_plan_has_handler(session->plan, id, KL_HANDLER_count) &&
-		    is_shown(st, class, st->counts.count[id]))
-			add_row(rows, n, class, st->counts.count[id]);
-	}
-	for (unsigned int i = 0; i < defined; i++) {
-		const struct kl_class *class = kl_schema_class(session->schema, KL_EV_DYNAMIC + i);
-
-		if (kl_plan_has_handler(session->plan, class->id, KL_HANDLER_count) &&
-		    is_shown(st, class, counts[i]))
-			add_row(rows, n, class, counts[i]);
-	}
-	free(counts);
-	qsort(rows, *n, sizeof(*rows), st->sort == SORT_NAME ? compare_names : compare_counts);
-	return rows;
+	for (int i = 0; i < st->n_counts; i++)
+		if (is_shown(st, &st->counts[i]))
+			st->counts[n++] = st->counts[i];
+	qsort(st->counts, n, sizeof(*st->counts),
+	      st->sort == SORT_NAME ? compare_names : compare_counts);
+	return n;
 }
 
 static double seconds_of(const struct timeval *time)
@@ -112,16 +91,16 @@ static double seconds_of(const struct timeval *time)
 	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-static int write_json(const struct stat_run *st, const struct row *rows, size_t n)
+static int write_json(const struct stat_run *st, const struct kl_event_count *rows, size_t n)
 {
 	const struct cli_child *child = &st->session.child;
 	json_t *events = json_array(), *document;
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(events,
-				      json_pack("{s:s, s:s, s:I}", "name", rows[i].class->name,
-						"group", rows[i].class->group, "count",
-						(json_int_t)rows[i].count));
+		json_array_append_new(events, json_pack("{s:s, s:s, s:I}", "name",
+							rows[i].event_class->name, "group",
+							rows[i].event_class->group, "count",
+							(json_int_t)rows[i].count));
 	document = json_pack("{s:o, s:o*, s:f}", "events", events, "rules",
 			     cli_aggregate_json(&st->session), "seconds",
 			     (double)st->elapsed_ns / 1e9);
@@ -152,14 +131,14 @@ static void print_subject(const struct cli_select *select, FILE *file)
 	fputs(select->words ? "':\n\n" : ":\n\n", file);
 }
 
-static void print_rows(const struct row *rows, size_t n, double seconds, FILE *file)
+static void print_rows(const struct kl_event_count *rows, size_t n, double seconds, FILE *file)
 {
 	struct cli_table *table = cli_table_create(">count|event|>per second");
 	char count[CLI_NUMBER_MAX], rate[CLI_NUMBER_MAX];
 
 	for (size_t i = 0; i < n; i++) {
 		cli_table_add(table, "%s", cli_print_count(count, rows[i].count));
-		cli_table_add(table, "%s", rows[i].class->name);
+		cli_table_add(table, "%s", rows[i].event_class->name);
 		cli_table_add(table, "%s",
 			      cli_print_count(rate,
 					      (uint64_t)((double)rows[i].count / seconds + 0.5)));
@@ -169,7 +148,8 @@ static void print_rows(const struct row *rows, size_t n, double seconds, FILE *f
 		fputs("    no events occurred\n", file);
 }
 
-static void print_table(const struct stat_run *st, const struct row *rows, size_t n, FILE *file)
+static void print_table(const struct stat_run *st, const struct kl_event_count *rows, size_t n,
+			FILE *file)
 {
 	const struct cli_child *child = &st->session.child;
 	double seconds = (double)st->elapsed_ns / 1e9;
@@ -185,26 +165,24 @@ static void print_table(const struct stat_run *st, const struct row *rows, size_
 	fputc('\n', file);
 }
 
-static int write_result(const struct stat_run *st)
+static int write_result(struct stat_run *st)
 {
-	size_t n;
-	struct row *rows = list_rows(st, &n);
+	size_t n = select_rows(st);
 	FILE *file = cli_open_result(st->path, cli_settings.json);
 	int status = file ? CLI_OK : CLI_FAILED;
 
 	if (file && cli_settings.json)
-		status = write_json(st, rows, n);
+		status = write_json(st, st->counts, n);
 	else if (file)
-		print_table(st, rows, n, file);
+		print_table(st, st->counts, n, file);
 	if (file)
 		status = cli_close_result(file, st->path, status);
-	free(rows);
 	return status;
 }
 
 static int count_events(struct stat_run *st)
 {
-	struct kl_session *session = st->session.session;
+	const struct cli_session *s = &st->session;
 	int error, status;
 
 	if (memchr(st->session.map, KL_HANDLER_log, KL_EV_MAX))
@@ -217,8 +195,10 @@ static int count_events(struct stat_run *st)
 		cli_run_wait(&st->run, -1, -1);
 	error = cli_session_stop(&st->session);
 	st->elapsed_ns = cli_run_length(&st->run);
-	if (!error)
-		error = kl_session_counts(session, &st->counts);
+	if (!error) {
+		st->n_counts = kl_event_counts_read(s->session, s->plan, s->schema, &st->counts);
+		error = st->n_counts < 0 ? st->n_counts : 0;
+	}
 	if (error)
 		return cli_library_error(error, NULL);
 	cli_session_name_addresses(&st->session);
@@ -241,6 +221,7 @@ static int run(struct stat_run *st)
 		cli_session_close(&st->session);
 	}
 	cli_run_deinit(&st->run);
+	free(st->counts);
 	return status;
 }
 

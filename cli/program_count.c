@@ -20,8 +20,7 @@
 struct counting {
 	struct cli_program_count *of;
 	struct cli_run run;
-	uint64_t *count; /* counts of the events, by number */
-	uint32_t *number; /* numbers of the events, sorted by name */
+	struct kl_event_count *count; /* sorted by name */
 	size_t n;
 	struct kl_process_splices *spliced; /* used instead of a session, or NULL */
 	uint64_t elapsed_ns;
@@ -31,46 +30,34 @@ struct counting {
 
 /* -------------------------------------------------------------------- counts */
 
-static int compare_numbers(const void *left, const void *right, void *context)
+static int compare_names(const void *left, const void *right)
 {
-	const struct kl_schema *schema = context;
-	const struct kl_class *a = kl_schema_class(schema, KL_EV_DYNAMIC + *(const uint32_t *)left);
-	const struct kl_class *b =
-		kl_schema_class(schema, KL_EV_DYNAMIC + *(const uint32_t *)right);
+	const struct kl_event_count *a = left, *b = right;
 
-	return strcmp(a->name, b->name);
+	return strcmp(a->event_class->name, b->event_class->name);
 }
 
-static void read_counts(struct counting *c)
+static int read_counts(struct counting *c)
 {
-	const struct cli_session *session = &c->of->session;
+	const struct cli_session *s = &c->of->session;
+	int n = kl_event_counts_read(s->session, s->plan, s->schema, &c->count);
 
-	c->count = cli_defined_counts(session, &c->n);
-	c->number = cli_alloc((c->n + 1) * sizeof(*c->number));
-	for (size_t i = 0; i < c->n; i++)
-		c->number[i] = (uint32_t)i;
-	qsort_r(c->number, c->n, sizeof(*c->number), compare_numbers, session->schema);
+	if (n < 0)
+		return cli_library_error(n, NULL);
+	c->n = (size_t)n;
+	qsort(c->count, c->n, sizeof(*c->count), compare_names);
+	return CLI_OK;
 }
 
 /* Count of an event; NULL if no such event was counted. */
 static const uint64_t *find_count(const struct counting *c, const char *name)
 {
-	size_t low = 0, high = c->n;
+	const struct kl_class class = { .name = name };
+	const struct kl_event_count key = { .event_class = &class };
+	const struct kl_event_count *found =
+		bsearch(&key, c->count, c->n, sizeof(*c->count), compare_names);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct kl_class *class =
-			kl_schema_class(c->of->session.schema, KL_EV_DYNAMIC + c->number[middle]);
-		int order = strcmp(class->name, name);
-
-		if (!order)
-			return &c->count[c->number[middle]];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return found ? &found->count : NULL;
 }
 
 /*
@@ -116,9 +103,7 @@ static int run_session(struct counting *c)
 
 	if (error)
 		return cli_library_error(error, NULL);
-	if (!status)
-		read_counts(c);
-	return status;
+	return status ? status : read_counts(c);
 }
 
 /* ------------------------------------------------------------------- listing */
@@ -352,6 +337,5 @@ int cli_program_count(struct cli_program_count *count)
 	cli_run_deinit(&c.run);
 	kl_buffer_deinit(&c.text);
 	free(c.count);
-	free(c.number);
 	return status;
 }

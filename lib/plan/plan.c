@@ -209,7 +209,7 @@ static int check_shape(const struct kl_plan *plan, const char *list, const struc
 				    "%s takes at most %u arguments", name, handlers[handler]->most);
 	if (spec->keys && info && !(info->flags & KL_HANDLER_KEYS))
 		return kl_spec_fail(list, spec->key[0].text, "%s takes no keys", name);
-	if (spec->keys && !info && !handlers[handler]->table)
+	if (spec->keys && !info && !handlers[handler]->collects)
 		return kl_spec_fail(list, spec->key[0].text, "only count, sum and hist take keys");
 	return 0;
 }
@@ -235,6 +235,7 @@ int kl_plan_action(struct kl_plan *plan, const char *list, const struct kl_spec 
 	if (!spec->filter.text && !spec->arguments && !spec->keys && handler <= KL_HANDLER_count)
 		return (int)handler;
 	rule.shown.handler = handler;
+	rule.shown.collects = handlers[handler]->collects;
 	snprintf(rule.shown.handler_name, sizeof(rule.shown.handler_name), "%.*s",
 		 handler == KL_HANDLER_external ? (int)spec->handler.length : KL_HANDLER_NAME_MAX,
 		 handler == KL_HANDLER_external ? spec->handler.text : kl_handler_name(handler));

@@ -30,5 +30,6 @@
 #include <kernlens/plan.h>
 #include <kernlens/stack.h>
 #include <kernlens/record.h>
+#include <kernlens/aggregate.h>
 
 #endif /* KERNLENS_KERNLENS_H */

@@ -22,14 +22,31 @@ KL_PUBLIC_BEGIN
 struct kl_plan;
 
 /**
+ * enum kl_collects - what a rule's handler collects: see kl_aggregate_read()
+ * @KL_COLLECTS_NOTHING: nothing
+ * @KL_COLLECTS_COUNTS: a count for each combination of keys
+ * @KL_COLLECTS_VALUES: also sum, minimum and maximum of a value
+ * @KL_COLLECTS_BUCKETS: also a histogram of the value
+ * @KL_COLLECTS_TEXT: a text by another kernel module: see kl_session_read_handler()
+ */
+enum kl_collects {
+	KL_COLLECTS_NOTHING,
+	KL_COLLECTS_COUNTS,
+	KL_COLLECTS_VALUES,
+	KL_COLLECTS_BUCKETS,
+	KL_COLLECTS_TEXT,
+};
+
+/**
  * struct kl_plan_rule - a rule, as the user wrote it
  * @text: the complete text
  * @handler: KL_HANDLER_*
+ * @collects: what the handler collects
  * @handler_name: name as written; for an external handler, that of the other module
  * @n_keys: number of keys; a text takes two keys of 8 bytes each
  * @key_text: each key as written; NULL: continues the preceding key
  * @key: how to print each key
- * @value: how to print the value of sum and hist
+ * @value: how to print the value, if the handler collects values
  * @width: width of a histogram's buckets; 0: powers of two
  * @low: where the first bucket begins
  * @number: number of the rule in the session; set by kl_plan_apply()
@@ -37,6 +54,7 @@ struct kl_plan;
 struct kl_plan_rule {
 	const char *text;
 	unsigned int handler;
+	enum kl_collects collects;
 	char handler_name[KL_HANDLER_NAME_MAX];
 	unsigned int n_keys;
 	const char *key_text[KL_RULE_KEYS_MAX];

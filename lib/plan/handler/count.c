@@ -3,5 +3,5 @@
 #include "handler.h"
 
 const struct kl_plan_handler kl_plan_handler_count = {
-	.table = true,
+	.collects = KL_COLLECTS_COUNTS,
 };

@@ -64,5 +64,6 @@ static int take(struct kl_plan *plan, const char *list, const struct kl_spec *sp
 
 const struct kl_plan_handler kl_plan_handler_external = {
 	.most = KL_SPEC_LIST_MAX,
+	.collects = KL_COLLECTS_TEXT,
 	.take = take,
 };

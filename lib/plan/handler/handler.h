@@ -12,14 +12,15 @@
  * struct kl_plan_handler - what a handler takes
  * @least: arguments that it requires; of another module's handler its flags tell
  * @most: arguments that it takes
- * @table: has a table, and so takes keys
+ * @collects: what its rules collect; whether one of another module takes keys its flags tell, all
+ *            others take keys if they collect something
  * @alarms: fires the event `alarm`, which the maskset therefore logs
  * @take: fills in a rule from the arguments of a spec, of which there are enough and not too many;
  *        NULL if it takes none. Returns 0 or a negative errno, with the reason set.
  */
 struct kl_plan_handler {
 	unsigned char least, most;
-	bool table;
+	enum kl_collects collects;
 	bool alarms;
 	int (*take)(struct kl_plan *plan, const char *list, const struct kl_spec *spec,
 		    struct kl_plan_made *rule);

@@ -27,6 +27,6 @@ static int take(struct kl_plan *plan, const char *list, const struct kl_spec *sp
 const struct kl_plan_handler kl_plan_handler_hist = {
 	.least = 1,
 	.most = 3,
-	.table = true,
+	.collects = KL_COLLECTS_BUCKETS,
 	.take = take,
 };

@@ -11,6 +11,6 @@ static int take(struct kl_plan *plan, const char *list, const struct kl_spec *sp
 const struct kl_plan_handler kl_plan_handler_sum = {
 	.least = 1,
 	.most = 1,
-	.table = true,
+	.collects = KL_COLLECTS_VALUES,
 	.take = take,
 };

@@ -22,9 +22,10 @@
 #   lib-hostile  hostile inputs: quadratic time, deep chains, pipes, views
 #   lib-folder   traces written where another user has planted links and directories
 #   lib-reader   live readers against kernel/ring
+#   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := schema trace manifest variables print tlv ber maskset reader stack address watch set program path \
+LIB_TEST_NAMES := schema trace manifest variables print tlv ber maskset reader record stack address watch set program path \
 	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
