@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Attach to sessions that another process has created. When a session is created, its definitions
- * are stored in the module as metadata; a process that attaches reads them from there.
+ * are stored in the module as metadata (kl_record_publish()); a process that attaches reads them
+ * from there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -84,36 +85,4 @@ int cli_attach(struct cli_session *session, const char *name)
 		done = error ? cli_library_error(error, NULL) : CLI_OK;
 	}
 	return done ? done : attach(session, &status);
-}
-
-static bool defines(const struct cli_session *s)
-{
-	return kl_plan_defined(s->plan) || kl_plan_rule(s->plan, 0) ||
-	       kl_schema_variable(s->schema, 0);
-}
-
-void cli_publish(struct cli_session *session)
-{
-	struct kl_buffer text = {};
-	struct kl_trace_info info;
-	struct kl_abi_time time;
-	int error;
-
-	if (!defines(session))
-		return;
-	kl_trace_info_init(&info);
-	memcpy(info.uuid, session->config.uuid, sizeof(info.uuid));
-	snprintf(info.trace_name, sizeof(info.trace_name), "%s", session->config.name);
-	error = kl_device_time(session->device, &time);
-	if (!error)
-		error = kl_timebase_fit(&info.timebase, &time, NULL);
-	if (!error)
-		error = kl_metadata_write_defined(&text, session->schema, &info);
-	if (!error)
-		error = kl_session_set_metadata(session->session, text.data, text.length);
-	if (error)
-		cli_note("event definitions not stored; others that attach cannot decode this "
-			 "session's events: %s",
-			 kl_error_text());
-	kl_buffer_deinit(&text);
 }

@@ -15,12 +15,4 @@
  */
 int cli_attach(struct cli_session *session, const char *name);
 
-/**
- * cli_publish - store a new session's event definitions for those who attach
- * @session: session with its plan applied
- *
- * A failure is noted but is not fatal.
- */
-void cli_publish(struct cli_session *session);
-
 #endif /* KL_CLI_ATTACH_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From the selection options to a session that is ready to start. Slightly more than 600 lines: the
- * steps are in the order in which they are taken.
+ * From the selection options to a session that is ready to start. The steps are in the order in
+ * which they are taken.
  */
 #include <errno.h>
 #include <pwd.h>
@@ -12,15 +12,10 @@
 #include <unistd.h>
 
 #include "alarm.h"
-#include "attach.h"
 #include "common.h"
 #include "program_splice.h"
 #include "select.h"
 #include "select_variables.h"
-
-/* Default size of buffers per CPU, which is limited to this fraction of a user's limit. */
-#define BUFFER_BYTES_DEFAULT (4ull << 20)
-#define LIMIT_SHARE 4
 
 const struct cli_option cli_select_options[] = {
 	{ 'e', "event", "EVENTS", "PLACE[/FILTER/][:HANDLER[(...)] [by KEY...]],..." },
@@ -165,40 +160,6 @@ static int check_rights(struct cli_session *s)
 	return CLI_OK;
 }
 
-/* Remove unavailable events from the map; an error if one was requested by name. */
-static int drop_absent_of(struct cli_session *s, uint8_t *map)
-{
-	struct kl_abi_event_info info;
-	char reason[KL_ERROR_TEXT_MAX] = "";
-	unsigned int left = 0;
-	int error;
-
-	for (unsigned int id = 0; id < KL_EV_MAX; id++) {
-		const struct kl_class *class = kl_schema_class(s->schema, id);
-
-		if (map[id] == KL_HANDLER_nothing || !class)
-			continue;
-		error = kl_device_event(s->device, id, &info);
-		if (error)
-			return cli_library_error(error, "%s", class->name);
-		if (info.absent == KL_PRESENT) {
-			left++;
-			continue;
-		}
-		if (kl_plan_is_named(s->plan, class->name))
-			return cli_error(info.absent == KL_ABSENT_DENIED ? -EPERM : -ENOENT,
-					 "%s is not available here: %s", class->name, info.reason);
-		if (!s->left_out++)
-			snprintf(reason, sizeof(reason), "%s", info.reason);
-		kl_buffer_printf(&s->left_out_names, " %s", class->name);
-		map[id] = KL_HANDLER_nothing;
-	}
-	if (!left && s->left_out && map == s->map && !kl_plan_defined(s->plan))
-		return cli_error(-ENOENT, "none of the %u events is available here: %s",
-				 s->left_out, reason);
-	return CLI_OK;
-}
-
 void cli_session_note_left_out(const struct cli_session *s)
 {
 	bool glob = false;
@@ -206,19 +167,8 @@ void cli_session_note_left_out(const struct cli_session *s)
 	for (unsigned int i = 0; i < s->select.n_specs; i++)
 		glob |= strcspn(s->select.spec[i], "*?") < strcspn(s->select.spec[i], "/");
 	/* A user who requests a group or the default does not mean a particular event of it. */
-	if (s->left_out && glob)
-		cli_note("not available here:%.200s (kernlens list says why)",
-			 s->left_out_names.data);
-}
-
-static int drop_absent(struct cli_session *s)
-{
-	int status = CLI_OK;
-	uint8_t *map;
-
-	for (unsigned int i = 0; !status && (map = kl_plan_maskset_map(s->plan, i)); i++)
-		status = drop_absent_of(s, map);
-	return status;
+	if (s->left_out.length && glob)
+		cli_note("not available here:%.200s (kernlens list says why)", s->left_out.data);
 }
 
 /* Add the events of -m and -e, in this order; with neither, those of the subcommand. */
@@ -246,17 +196,6 @@ static int add_lists(struct cli_session *s, const char *fallback, unsigned int h
 	return error;
 }
 
-/*
- * A string that was not in memory at a system call's entry follows in an event of its own, which is
- * recorded along with entries.
- */
-static void add_late_strings(uint8_t *map)
-{
-	for (unsigned int id = KL_EV_SYSCALL_ENTRY; id < KL_EV_SYSCALL_EXIT; id++)
-		if (map[id] == KL_HANDLER_log)
-			map[KL_EV_syscall_late_string] = KL_HANDLER_log;
-}
-
 /* The built-in maskset, if it is selected unchanged; else -1. Only `log` is built in. */
 static int builtin_maskset(const struct cli_select *select, const char *fallback,
 			   unsigned int handler)
@@ -270,29 +209,15 @@ static int builtin_maskset(const struct cli_select *select, const char *fallback
 	return select->maskset < 0 ? KL_MASKSET_RDEFAULT : select->maskset;
 }
 
-/* Handlers of other modules are known by name as long as these modules are loaded. */
-static int add_handlers(struct cli_session *s)
-{
-	struct kl_abi_handler_info info;
-	int error = 0;
-
-	for (unsigned int i = 0; !error && !kl_device_handler(s->device, i, &info); i++)
-		error = kl_plan_add_handler(s->plan, &info);
-	kl_error_clear();
-	return error;
-}
-
 int cli_session_apply(struct cli_session *s)
 {
-	int error, status = drop_absent(s);
+	int error = kl_record_omit_absent(s->device, s->schema, s->plan, &s->left_out);
 	size_t omitted;
 
-	if (status)
-		return status;
+	if (error)
+		return cli_library_error(error, NULL);
 	cli_note_lines(kl_plan_note(s->plan));
-	for (unsigned int i = 0; kl_plan_maskset_map(s->plan, i); i++)
-		add_late_strings(kl_plan_maskset_map(s->plan, i));
-	error = kl_plan_apply(s->plan, s->session);
+	error = kl_record_apply(s->session, s->plan);
 	if (error)
 		return cli_library_error(error, NULL);
 	omitted = kl_plan_omitted(s->plan);
@@ -310,12 +235,11 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 	if (!s->plan)
 		return cli_library_error(-errno, NULL);
 	s->map = kl_plan_map(s->plan);
-	kl_plan_set_rights(s->plan, kl_device_info(s->device)->may);
-	status = cli_take_variables(s);
+	error = kl_record_prepare_plan(s->device, s->plan);
+	status = error ? cli_library_error(error, NULL) : cli_take_variables(s);
 	if (status)
 		return status;
-	error = add_handlers(s);
-	if (!error && builtin < 0)
+	if (builtin < 0)
 		error = add_lists(s, fallback, handler);
 	if (!error)
 		error = kl_plan_compile(s->plan);
@@ -371,31 +295,12 @@ static int use_filter(struct cli_session *s)
 	return CLI_OK;
 }
 
-/* Convert bytes per CPU to blocks. */
 static int size_buffers(struct cli_session *s)
 {
-	const struct kl_abi_info *info = kl_device_info(s->device);
-	uint64_t bytes = s->select.buffer_bytes, block = KL_BLOCK_BYTES_DEFAULT, blocks;
-
-	if (!bytes) {
-		bytes = BUFFER_BYTES_DEFAULT;
-		if (!(info->may & KL_MAY_SEE_ALL) &&
-		    bytes > info->buffer_bytes_max / LIMIT_SHARE / info->cpus)
-			bytes = info->buffer_bytes_max / LIMIT_SHARE / info->cpus;
-	}
-	while (block > KL_BLOCK_BYTES_MIN && bytes / block < 2 * KL_BLOCKS_MIN)
-		block /= 2;
-	while (block < KL_BLOCK_BYTES_MAX && bytes / block > KL_BLOCKS_MAX)
-		block *= 2;
-	blocks = (bytes + block - 1) / block;
-	if (blocks > KL_BLOCKS_MAX)
-		return cli_error(-EINVAL, "--buffer is too large (per CPU, at most %u GiB)",
-				 (unsigned int)((uint64_t)KL_BLOCKS_MAX * KL_BLOCK_BYTES_MAX >>
-						30));
-	s->config.block_bytes = (uint32_t)block;
-	s->config.blocks = blocks < KL_BLOCKS_MIN ? KL_BLOCKS_MIN : (uint32_t)blocks;
-	s->config.blocks_max = 0; /* the default */
-	return CLI_OK;
+	if (!kl_record_set_buffers(s->device, s->select.buffer_bytes, &s->config))
+		return CLI_OK;
+	return cli_error(-EINVAL, "--buffer is too large (per CPU, at most %u GiB)",
+			 (unsigned int)((uint64_t)KL_BLOCKS_MAX * KL_BLOCK_BYTES_MAX >> 30));
 }
 
 /* Could programs be spliced? The command is created before its events are known. */
@@ -429,6 +334,17 @@ static int make_session(struct cli_session *s)
 	return s->session ? CLI_OK : cli_library_error(-errno, NULL);
 }
 
+/* Store the definitions for those who attach. A failure is not fatal. */
+static void publish(const struct cli_session *s)
+{
+	const struct kl_record_source source = cli_session_source(s);
+
+	if (kl_record_publish(&source, s->plan))
+		cli_note("event definitions not stored; others that attach cannot decode this "
+			 "session's events: %s",
+			 kl_error_text());
+}
+
 int cli_session_open(struct cli_session *s, const char *patterns, unsigned int handler)
 {
 	int status;
@@ -455,7 +371,7 @@ int cli_session_open(struct cli_session *s, const char *patterns, unsigned int h
 	if (!status)
 		status = use_filter(s);
 	if (!status)
-		cli_publish(s);
+		publish(s);
 	else
 		cli_session_close(s);
 	return status;
@@ -542,7 +458,7 @@ void cli_session_name_addresses(struct cli_session *s)
 
 void cli_session_close(struct cli_session *s)
 {
-	kl_buffer_deinit(&s->left_out_names);
+	kl_buffer_deinit(&s->left_out);
 	kl_record_names_destroy(s->names);
 	s->names = NULL;
 	cli_session_unsplice(s);

@@ -52,8 +52,7 @@ struct cli_select {
  * @variables: what -v requests: rows of the table, and expressions of @plan
  * @names: stack traces and names of addresses; NULL before cli_session_names()
  * @spliced: programs have been spliced, to emit events
- * @left_out: number of unavailable events among those requested by glob or group
- * @left_out_names: their names
+ * @left_out: names of unavailable events among those requested by glob or group
  */
 struct cli_session {
 	const struct cli_command *command;
@@ -69,8 +68,7 @@ struct cli_session {
 	uint8_t *map;
 	struct kl_record_names *names;
 	bool spliced;
-	unsigned int left_out;
-	struct kl_buffer left_out_names;
+	struct kl_buffer left_out;
 };
 
 void cli_select_init(struct cli_select *select);

@@ -117,76 +117,10 @@ int cli_take_variables(struct cli_session *s)
 	return status;
 }
 
-/* Get the schema's row of a variable. Returns false if it became a field of events. */
-static bool variable_row(const struct cli_session *s, const struct kl_abi_variable *params,
-			 struct kl_variable *row)
-{
-	const struct kl_plan_variable *v;
-
-	if (params->variable != KL_VARIABLE_PROGRAM) {
-		*row = *kl_variable_get(params->variable);
-		return true;
-	}
-	v = kl_plan_variable(s->plan, params->program);
-	*row = (struct kl_variable){
-		.id = KL_VARIABLE_PROGRAM,
-		.name = v->name,
-		.unit = "",
-		.help = v->help,
-		.field = { .type = v->type, .format = v->format },
-	};
-	return v->is_of_session;
-}
-
-/*
- * Records of the handler `stack` have their stack traces in variables. If -v requests one of these,
- * all records have it.
- */
-static int add_stacks(struct cli_session *s)
-{
-	bool sees_kernel = kl_device_info(s->device)->may & KL_MAY_SEE_ADDRESSES;
-	struct kl_abi_variables *list = &s->variables;
-	bool asked = false;
-
-	if (!kl_plan_logs_stacks(s->plan))
-		return CLI_OK;
-	for (unsigned int i = sees_kernel ? 0 : 1; i < 2; i++) {
-		const struct kl_variable *v = kl_variable_find(i ? "ustack" : "kstack");
-
-		if (has_variable(list, v->id)) {
-			asked = true;
-			continue;
-		}
-		if (list->n == KL_VARIABLES_MAX)
-			return cli_error(-E2BIG, "too many variables (maximum %d)",
-					 KL_VARIABLES_MAX);
-		list->variable[list->n++].variable = v->id;
-	}
-	if (!asked)
-		list->flags |= KL_VARIABLES_STACKS_ASKED;
-	return CLI_OK;
-}
-
 int cli_use_variables(struct cli_session *s)
 {
-	struct kl_abi_variables list = {};
-	int error = add_stacks(s);
+	const struct kl_record_source source = cli_session_source(s);
+	int error = kl_record_apply_variables(&source, s->plan, &s->variables);
 
-	if (error)
-		return error;
-	list.flags = s->variables.flags;
-	for (unsigned int i = 0; i < s->variables.n; i++) {
-		struct kl_variable row;
-
-		if (!variable_row(s, &s->variables.variable[i], &row))
-			continue;
-		error = kl_schema_add_variable(s->schema, &row);
-		if (error < 0)
-			return cli_library_error(error, NULL);
-		list.variable[list.n++] = s->variables.variable[i];
-	}
-	if (!list.n)
-		return CLI_OK;
-	error = kl_plan_apply_variables(s->plan, s->session, &list);
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }

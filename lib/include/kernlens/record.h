@@ -2,8 +2,12 @@
 /*
  * Records a session into a trace directory: its blocks, its stack traces, the symbol names of its
  * kernel addresses, and snapshots of a flight recorder. The caller creates the session (client.h)
- * and its plan (plan.h), waits, and stops it:
+ * and its plan (plan.h), selects tasks, waits, and stops it:
  *
+ *   kl_record_set_buffers(), kl_session_create(),
+ *   kl_plan_create(), kl_record_prepare_plan(), kl_plan_add(), kl_plan_compile(),
+ *   kl_record_omit_absent(), kl_record_apply(), kl_record_apply_variables(),
+ *   kl_session_filter(), kl_session_tasks(),
  *   kl_recorder_create(), kl_recorder_attach(), kl_session_start(), kl_recorder_began(),
  *   kl_recorder_drain() whenever kl_recorder_fd() is readable,
  *   kl_session_stop(), kl_recorder_ended(), kl_recorder_finish(), kl_recorder_destroy()
@@ -14,7 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <kernlens/addresses.h>
+#include <kernlens/buffer.h>
 #include <kernlens/client.h>
+#include <kernlens/plan.h>
 #include <kernlens/public.h>
 #include <kernlens/reader.h>
 #include <kernlens/schema.h>
@@ -40,6 +46,77 @@ struct kl_record_source {
 	const struct kl_abi_session *config;
 	const char *scope;
 };
+
+/* ----------------------------------------------------------------- session */
+
+/**
+ * kl_record_set_buffers - choose the sizes of a session's buffers
+ * @device: device on which the session will be created
+ * @bytes: size of each CPU's buffer; 0: 4 MiB, or less for a user whose limit is low
+ * @config: `block_bytes`, `blocks` and `blocks_max` are filled in
+ *
+ * The size is rounded up to whole blocks. Returns 0, or -EINVAL with an error text if it is too
+ * large.
+ */
+int kl_record_set_buffers(const struct kl_device *device, uint64_t bytes,
+			  struct kl_abi_session *config);
+
+/**
+ * kl_record_prepare_plan - make the device's handlers and the caller's rights known to a plan
+ * @device: device on which the session is created
+ * @plan: plan that has not been compiled
+ *
+ * Returns 0 or a negative errno.
+ */
+int kl_record_prepare_plan(struct kl_device *device, struct kl_plan *plan);
+
+/**
+ * kl_record_omit_absent - leave out the events that are not available here
+ * @device: device
+ * @schema: of the plan
+ * @plan: compiled plan that has not been applied
+ * @omitted: their names, each after a blank, are appended; or NULL
+ *
+ * An event that was named literally rather than matched by a pattern is an error if it is not
+ * available. Returns 0, or a negative errno with an error text: -EPERM (the caller may not use
+ * it), -ENOENT (the kernel does not have it, or nothing is left).
+ */
+int kl_record_omit_absent(struct kl_device *device, const struct kl_schema *schema,
+			  struct kl_plan *plan, struct kl_buffer *omitted);
+
+/**
+ * kl_record_apply - load a plan into a session
+ * @session: as for kl_plan_apply()
+ * @plan: compiled plan without events that are absent
+ *
+ * Unlike kl_plan_apply(), this also records the strings of system calls that were not in memory
+ * when the call was entered: they follow in the event `syscall_late_string`. Returns as
+ * kl_plan_apply() does.
+ */
+int kl_record_apply(struct kl_session *session, struct kl_plan *plan);
+
+/**
+ * kl_record_apply_variables - set the variables of a session and of its schema
+ * @source: of a session that has not been started; `config` and `scope` are not used
+ * @plan: applied plan
+ * @list: rows of variables.def, and entries with KL_VARIABLE_PROGRAM whose `program` is the index
+ *        of a variable of the plan; the variables of the handler `stack` are added to it
+ *
+ * Returns 0, or a negative errno with an error text: -E2BIG (too many), or as
+ * kl_plan_apply_variables() does.
+ */
+int kl_record_apply_variables(const struct kl_record_source *source, struct kl_plan *plan,
+			      struct kl_abi_variables *list);
+
+/**
+ * kl_record_publish - store a session's definitions in it, for processes that attach
+ * @source: `scope` is not used
+ * @plan: applied plan
+ *
+ * Without them, other processes cannot decode the events, rules and variables that the session
+ * defines. Returns 0, also if it defines nothing, or a negative errno with an error text.
+ */
+int kl_record_publish(const struct kl_record_source *source, const struct kl_plan *plan);
 
 /* ------------------------------------------------------------- directories */
 
