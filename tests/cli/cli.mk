@@ -15,12 +15,19 @@ CLI_TESTS_ASN1 := $(CLI_TESTS)/asn1
 #                $(BUILD)/tests/cli/program-blocks: threads that execute blocks a known
 #                number of times; and -plain, without optimization, at fixed addresses
 
+#                $(BUILD)/tests/cli/example-record: examples/record, linked with the library of
+#                the build
+
 #                $(BUILD)/tests/cli/program-splice: a program and its library that check
 #                their own results, with threads, children and signals
 
 cli-tests: $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $(CLI_TESTS)/stack-names \
 	$(CLI_TESTS)/program-blocks $(CLI_TESTS)/program-blocks-plain \
-	$(CLI_TESTS)/program-splice $(CLI_TESTS)/program-throw
+	$(CLI_TESTS)/program-splice $(CLI_TESTS)/program-throw $(CLI_TESTS)/example-record
+
+$(CLI_TESTS)/example-record: examples/record/record.c $(LIB) $(LIB_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Ilib/include -o $@ $< $(LIB) $(LIB_LIBS)
 
 $(CLI_TESTS)/program-blocks: tests/cli/program_blocks.c
 	@mkdir -p $(@D)
