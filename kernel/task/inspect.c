@@ -358,7 +358,7 @@ static void look_at(struct inspection *in, struct task_struct *t)
 	in->bases[KL_BASE_PARENT] = rcu_dereference_sched(t->real_parent);
 	in->bases[KL_BASE_MM] = mm ? (const void *)mm : kl_zeroes;
 	/* They tell the system call and its arguments, as /proc/PID/syscall does. */
-	if (in->has_registers)
+	if (unlikely(in->has_registers))
 		kl_subject_read_registers(&in->subject, t, kl_access_may_trace_now(in->cred, t));
 }
 
