@@ -26,7 +26,7 @@ struct parser {
 	struct kl_compiler c;
 };
 
-/* Take the sign or name if it comes next. Returns 1 if so, 0, or -EINVAL for a bad token after it. */
+/* Take the sign or name if it comes next: 1 if so, else 0, or -EINVAL for a bad token after it. */
 static int take(struct parser *p, const char *text)
 {
 	if (!kl_token_is(&p->c, text))

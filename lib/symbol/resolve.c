@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Resolves a name in an expression: a column, if the scope has columns. Otherwise, in order of precedence: fields of the event, arguments of the
- * source, the running task, variables, constants of the kernel's enums, the kernel's global
- * variables and functions.
+ * Resolves a name in an expression: a column, if the scope has columns. Otherwise, in order of
+ * precedence: fields of the event, arguments of the source, the running task, variables, constants
+ * of the kernel's enums, the kernel's global variables and functions.
  */
 #include <errno.h>
 #include <stdio.h>
