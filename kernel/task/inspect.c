@@ -348,7 +348,14 @@ static int sum_threads(struct inspection *in, struct task_struct *t)
 	return error;
 }
 
-static void look_at(struct inspection *in, struct task_struct *t)
+/* They tell the system call and its arguments, as /proc/PID/syscall does. */
+static noinline void look_at_registers(struct inspection *in, struct task_struct *t)
+{
+	kl_subject_read_registers(&in->subject, t, kl_access_may_trace_now(in->cred, t));
+}
+
+/* Inlined into the loop over all tasks, of which each pays for it. */
+static __always_inline void look_at(struct inspection *in, struct task_struct *t)
 {
 	struct mm_struct *mm = kl_task_flags(t) & PF_KTHREAD ? NULL : t->mm;
 
@@ -357,9 +364,8 @@ static void look_at(struct inspection *in, struct task_struct *t)
 	in->bases[KL_BASE_SIGNAL] = t->signal;
 	in->bases[KL_BASE_PARENT] = rcu_dereference_sched(t->real_parent);
 	in->bases[KL_BASE_MM] = mm ? (const void *)mm : kl_zeroes;
-	/* They tell the system call and its arguments, as /proc/PID/syscall does. */
-	if (unlikely(in->has_registers))
-		kl_subject_read_registers(&in->subject, t, kl_access_may_trace_now(in->cred, t));
+	if (in->has_registers)
+		look_at_registers(in, t);
 }
 
 /* In the caller's pid namespace; 0 if the task has ended or is not in the namespace. */
