@@ -366,6 +366,7 @@ int main(int argc, char **argv)
 	test_access();
 	end_children();
 	test_races(argc > 1 ? atoi(argv[1]) : 10);
+	end_children();
 	kl_device_close(device);
 	return tap_end();
 }

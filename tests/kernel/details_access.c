@@ -3,7 +3,6 @@
  * Which user may see what of which process, and processes that change while they are inspected:
  * users, programs with other rights, what only a tracer may see, and races with exec and exit.
  */
-#include <linux/capability.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -14,12 +13,6 @@
 #define SETUID_PROGRAM "/tmp/kl-details-suid"
 #define SECRET "klsuidsecret"
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
-
-enum {
-#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
-#include "variables.def"
-#undef KL_VARIABLE
-};
 
 /* In the memory of each sleeper, far below its arguments. */
 static char planted[64];

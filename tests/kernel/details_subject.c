@@ -273,6 +273,7 @@ static void make_children(void)
 	for (int i = 0; i < 3; i++) {
 		if (fork())
 			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
 	}

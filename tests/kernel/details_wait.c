@@ -265,9 +265,11 @@ static void test_processes(void)
 	pid = fork_child();
 	if (!pid) {
 		child = fork();
-		if (!child)
+		if (!child) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			for (;;)
 				pause();
+		}
 		if (write(to[1], &child, sizeof(child)) != sizeof(child))
 			_exit(1);
 		_exit(waitpid(child, NULL, 0) > 0 ? 0 : 1);

@@ -180,8 +180,13 @@ static int count_holders(pid_t pid)
 
 static int unload(pid_t pid)
 {
-	if (count_holders(pid) != 1)
+	int holders = count_holders(pid);
+
+	if (holders != 1) {
+		printf("# %d holders, instead of only the read\n", holders);
+		fflush(stdout);
 		return 0;
+	}
 	return syscall(SYS_delete_module, "kernlens", O_NONBLOCK) ? errno : 0;
 }
 
