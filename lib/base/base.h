@@ -13,6 +13,8 @@
 /* Set this thread's error text and errno. Returns -@error. */
 int kl_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Put what it is about, and ": ", before the text of the last error. Returns @error, negative. */
+int kl_fail_about(int error, const char *subject);
 /* Like kl_fail(), with ": " and the system's message for @error appended. */
 int kl_fail_system(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

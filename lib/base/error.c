@@ -38,6 +38,11 @@ int kl_fail(int error, const char *format, ...)
 	return -error;
 }
 
+int kl_fail_about(int error, const char *subject)
+{
+	return kl_fail(-error, "%s: %s", subject, error_text);
+}
+
 int kl_fail_system(int error, const char *format, ...)
 {
 	char text[sizeof(error_text) - 64];

@@ -388,7 +388,7 @@ struct kl_ber_reader *kl_ber_reader_open(const char *path)
 	}
 	reader = create(file);
 	if (!reader)
-		errno = -kl_fail(errno, "%s: %s", path, kl_error_text());
+		kl_fail_about(-errno, path);
 	return reader;
 }
 

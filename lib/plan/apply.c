@@ -59,7 +59,7 @@ static int apply_events(struct kl_plan *plan, struct kl_session *session)
 		const struct kl_class *class =
 			kl_schema_class(plan->schema, KL_EV_DYNAMIC + (unsigned int)bad);
 
-		return kl_fail(-ret, "%s: %s", class ? class->name : "an event", kl_error_text());
+		return kl_fail_about(ret, class ? class->name : "an event");
 	}
 	return ret < 0 ? ret : 0;
 }
@@ -91,7 +91,7 @@ static int apply_rules(struct kl_plan *plan, struct kl_session *session)
 		memcpy(rule.text, made->text, sizeof(rule.text));
 		ret = kl_session_add_rule(session, &rule);
 		if (ret < 0)
-			return kl_fail(-ret, "%s: %s", made->shown.text, kl_error_text());
+			return kl_fail_about(ret, made->shown.text);
 		made->shown.number = rule.rule;
 		ret = kl_schema_set_rule(plan->schema, rule.rule, made->shown.text);
 		if (ret)

@@ -249,7 +249,7 @@ static int open_directory(struct kl_trace *trace, const char *path)
 	if (!ret)
 		ret = open_addresses(trace, path);
 	if (ret)
-		return kl_fail(-ret, "%s: %s", path, kl_error_text());
+		return kl_fail_about(ret, path);
 	return 0;
 }
 

@@ -24,7 +24,7 @@ int kl_aggregate_read(struct kl_session *session, unsigned int cpus,
 	int ret = kl_session_aggregate(session, rule->number, cpus, rule->n_keys, aggregate);
 
 	if (ret)
-		return kl_fail(-ret, "%s: %s", rule->text, kl_error_text());
+		return kl_fail_about(ret, rule->text);
 	qsort(aggregate->entry, aggregate->n, sizeof(*aggregate->entry), by_count);
 	return 0;
 }

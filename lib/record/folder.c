@@ -112,7 +112,7 @@ int kl_record_clear(const char *path, bool force)
 		return ret == -ENOENT ? 0 : ret;
 	ret = count_entries(dir, &ours, &others);
 	if (ret)
-		ret = kl_fail(-ret, "%s: %s", path, kl_error_text());
+		ret = kl_fail_about(ret, path);
 	else if (others && !ours)
 		ret = kl_fail(ENOTEMPTY, "%s contains other files", path);
 	else if (ours && !force)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the ids of stack traces and the kernel addresses in a session's records stand for: read while
- * the session exists, and stored beside its blocks.
+ * What the ids of stack traces and the kernel addresses in a session's records stand for: read
+ * while the session exists, and stored beside its blocks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -90,7 +90,7 @@ int kl_record_names_save_stacks(struct kl_record_names *names, const char *path)
 	if (ret < 0)
 		return ret;
 	ret = kl_stacks_save(names->stacks, path);
-	return ret ? kl_fail(-ret, "%s: %s", path, kl_error_text()) : 0;
+	return ret ? kl_fail_about(ret, path) : 0;
 }
 
 /* --------------------------------------------------------------- addresses */
@@ -180,6 +180,6 @@ int kl_record_names_save_addresses(struct kl_record_names *names, const char *pa
 	if (got >= 0 && kl_addresses_count(names->addresses))
 		ret = kl_addresses_save(names->addresses, path);
 	if (got < 0 || ret < 0)
-		return kl_fail(got < 0 ? -got : -ret, "%s: %s", path, kl_error_text());
+		return kl_fail_about(got < 0 ? got : ret, path);
 	return got;
 }

@@ -35,7 +35,7 @@ int kl_recorder_failure(const struct kl_recorder *recorder, int error)
 /* Prefix the error text with the path of the trace. */
 static int about_path(const struct kl_recorder *recorder, int error)
 {
-	return error ? kl_fail(-error, "%s: %s", recorder->path, kl_error_text()) : 0;
+	return error ? kl_fail_about(error, recorder->path) : 0;
 }
 
 static void keep_first(struct kl_recorder *recorder, int error)
@@ -46,16 +46,22 @@ static void keep_first(struct kl_recorder *recorder, int error)
 
 /* ---------------------------------------------------------------- creation */
 
+int kl_recorder_describe(const struct kl_record_source *source, const struct kl_abi_time *time,
+			 struct kl_trace_info *info)
+{
+	kl_trace_info_init(info);
+	memcpy(info->uuid, source->config->uuid, sizeof(info->uuid));
+	snprintf(info->trace_name, sizeof(info->trace_name), "%s", source->config->name);
+	return kl_timebase_fit(&info->timebase, time, NULL);
+}
+
 static int create_trace(struct kl_recorder *recorder)
 {
 	const struct kl_record_source *source = &recorder->source;
 	struct kl_trace_info info;
 
-	kl_trace_info_init(&info);
-	memcpy(info.uuid, source->config->uuid, sizeof(info.uuid));
-	snprintf(info.trace_name, sizeof(info.trace_name), "%s", source->config->name);
+	kl_recorder_describe(source, &recorder->first, &info);
 	snprintf(info.scope, sizeof(info.scope), "%s", source->scope);
-	kl_timebase_fit(&info.timebase, &recorder->first, NULL);
 	recorder->writer = kl_trace_create(recorder->path, source->schema, &info);
 	return recorder->writer ? 0 : about_path(recorder, -errno);
 }

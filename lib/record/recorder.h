@@ -35,6 +35,10 @@ int kl_recorder_init(struct kl_recorder *recorder, const struct kl_record_source
 		     const struct kl_recorder_params *params);
 void kl_recorder_deinit(struct kl_recorder *recorder);
 
+/* What a trace of the session says of itself, with a clock that is known at @time only. */
+int kl_recorder_describe(const struct kl_record_source *source, const struct kl_abi_time *time,
+			 struct kl_trace_info *info);
+
 /* Start to read the buffers; @flags: of kl_session_reader(). */
 int kl_recorder_open(struct kl_recorder *recorder, unsigned int flags);
 

@@ -9,9 +9,8 @@
 
 #include <kernlens/define.h>
 #include <kernlens/error.h>
-#include <kernlens/record.h>
-#include <kernlens/timebase.h>
 #include "../base/base.h"
+#include "recorder.h"
 
 /* Default size of buffers per CPU, which is limited to this fraction of a user's limit. */
 #define BUFFER_BYTES_DEFAULT (4ull << 20)
@@ -94,7 +93,7 @@ static int omit_of_map(struct omitting *o, uint8_t *map, unsigned int *left)
 			continue;
 		error = kl_device_event(o->device, id, &info);
 		if (error)
-			return kl_fail(-error, "%s: %s", event->name, kl_error_text());
+			return kl_fail_about(error, event->name);
 		if (info.absent == KL_PRESENT) {
 			(*left)++;
 			continue;
@@ -249,12 +248,9 @@ int kl_record_publish(const struct kl_record_source *source, const struct kl_pla
 
 	if (!defines(source, plan))
 		return 0;
-	kl_trace_info_init(&info);
-	memcpy(info.uuid, source->config->uuid, sizeof(info.uuid));
-	snprintf(info.trace_name, sizeof(info.trace_name), "%s", source->config->name);
 	error = kl_device_time(source->device, &time);
 	if (!error)
-		error = kl_timebase_fit(&info.timebase, &time, NULL);
+		error = kl_recorder_describe(source, &time, &info);
 	if (!error)
 		error = kl_metadata_write_defined(&text, source->schema, &info);
 	if (!error)
