@@ -386,7 +386,7 @@ u64 kl_stack_user(struct kl_session *s)
 	return id;
 }
 
-/* -------------------------------------------------------------- the handler */
+/* -------------------------------------------------------- the wait channel */
 
 static bool is_scheduler(u64 address)
 {
@@ -413,6 +413,8 @@ u64 kl_stack_wait_channel(void)
 		i++;
 	return i < n ? frame[i] : 0;
 }
+
+/* -------------------------------------------------------------- the handler */
 
 /**
  * kl_stack_request - take the traces for the record that the handler `stack` will write

@@ -22,12 +22,6 @@
 #define LIMIT 16384
 #define SLEEPS 60
 
-enum variable_id {
-#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
-#include "variables.def"
-#undef KL_VARIABLE
-};
-
 static void put_parameter(const char *name, const char *value)
 {
 	char path[100];

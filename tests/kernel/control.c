@@ -6,7 +6,6 @@
  *	kernel-control
  */
 #include <grp.h>
-#include <linux/capability.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -28,21 +27,13 @@ struct who {
 
 static void become(const struct who *who)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = {};
-
 	if (!who->uid)
 		return;
 	prctl(PR_SET_KEEPCAPS, 1);
 	if (setgroups(0, NULL) || setresgid(who->gid, who->gid, who->gid) ||
 	    setresuid(who->uid, who->uid, who->uid))
 		bail("setresuid");
-	if (who->capability >= 0) {
-		data[who->capability / 32].permitted = 1u << who->capability % 32;
-		data[who->capability / 32].effective = 1u << who->capability % 32;
-	}
-	if (syscall(SYS_capset, &header, data))
-		bail("capset");
+	kl_keep_capability(who->capability);
 	prctl(PR_SET_DUMPABLE, !who->hidden);
 }
 

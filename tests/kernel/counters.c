@@ -13,12 +13,6 @@
 #define PREFIX (8 + KL_CHANGED_BYTES(2))
 #define UNCOUNTED (~0ull)
 
-enum {
-#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
-#include "variables.def"
-#undef KL_VARIABLE
-};
-
 /* Counter values in the records of a CPU: first the clock, then context switches. */
 struct counted {
 	u64 first[2];

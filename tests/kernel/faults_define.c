@@ -8,12 +8,6 @@
 
 #include "faults.h"
 
-enum {
-#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
-#include "variables.def"
-#undef KL_VARIABLE
-};
-
 #define MASKSET_DEFINED 9
 #define EVENT_GETPPID (KL_EV_SYSCALL_ENTRY + SYS_getppid)
 #define ROOM (1u << 20)

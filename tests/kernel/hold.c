@@ -14,12 +14,6 @@
 #define ROWS_BYTES (1u << 20)
 #define DESCRIPTORS 2000
 
-enum {
-#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
-#include "variables.def"
-#undef KL_VARIABLE
-};
-
 /* Memory charged to a user's account, as root sees it. */
 static u64 memory_of(int fd, u32 uid)
 {

@@ -40,6 +40,12 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 
+enum {
+#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
+#include "variables.def"
+#undef KL_VARIABLE
+};
+
 /* ---------------------------------------------------------------------- TAP */
 
 struct tap {
@@ -274,18 +280,26 @@ static inline void kl_become(u32 uid)
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* Becomes an ordinary user that keeps one capability. */
-static inline void kl_become_with(u32 uid, u32 capability)
+/* Gives up all capabilities except @capability; all of them if it is negative. */
+static inline void kl_keep_capability(s32 capability)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct data[2] = {};
 
-	prctl(PR_SET_KEEPCAPS, 1);
-	kl_become(uid);
-	data[capability / 32].permitted = 1u << capability % 32;
-	data[capability / 32].effective = 1u << capability % 32;
+	if (capability >= 0) {
+		data[capability / 32].permitted = 1u << capability % 32;
+		data[capability / 32].effective = 1u << capability % 32;
+	}
 	if (syscall(SYS_capset, &head, data))
 		bail("capset");
+}
+
+/* Becomes an ordinary user that keeps one capability. */
+static inline void kl_become_with(u32 uid, s32 capability)
+{
+	prctl(PR_SET_KEEPCAPS, 1);
+	kl_become(uid);
+	kl_keep_capability(capability);
 	prctl(PR_SET_DUMPABLE, 1);
 }
 

@@ -12,12 +12,6 @@
 
 #include "fire.h"
 
-enum {
-#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
-#include "variables.def"
-#undef KL_VARIABLE
-};
-
 #define TRACES_MAX KL_STACK_TRACES_DEFAULT
 #define BUFFER_BYTES (1u << 20)
 

@@ -13,12 +13,6 @@
 #define EVENT_TEXT 262 /* suspend_resume: val, start, action */
 #define CPUS_MAX 16
 
-enum {
-#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
-#include "variables.def"
-#undef KL_VARIABLE
-};
-
 /* More than seven, so that the bitmap of changes needs a second byte. */
 static const struct {
 	u32 id;

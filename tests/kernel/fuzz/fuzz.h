@@ -26,12 +26,6 @@
 #define FUZZ_USERS 3
 #define FUZZ_CALLS 128
 
-enum {
-#define KL_VARIABLE(id, name, ...) VARIABLE_##name = id,
-#include "variables.def"
-#undef KL_VARIABLE
-};
-
 /* ------------------------------------------------------------ shared memory */
 
 #define TAPE_MAX 1536
