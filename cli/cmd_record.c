@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregate.h"
 #include "alarm.h"
 #include "common.h"
 #include "output.h"
 #include "recorder.h"
 #include "run.h"
 #include "select.h"
-#include "aggregate.h"
 
 enum {
 	KEY_OVERWRITE = CLI_KEY_OWN,

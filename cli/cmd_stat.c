@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate.h"
 #include "common.h"
 #include "output.h"
 #include "run.h"
 #include "select.h"
-#include "aggregate.h"
 
 enum {
 	KEY_SORT = CLI_KEY_OWN,

@@ -2,8 +2,8 @@
 /* Errors, numbers, near matches, and opening the device and traces. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

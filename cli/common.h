@@ -3,11 +3,11 @@
 #ifndef KL_CLI_COMMON_H
 #define KL_CLI_COMMON_H
 
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <jansson.h>
 #include <kernlens/internal.h>
 
 /**

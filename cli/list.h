@@ -3,8 +3,8 @@
 #ifndef KL_CLI_LIST_H
 #define KL_CLI_LIST_H
 
-#include <stdbool.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <kernlens/internal.h>
 
 #include "cli.h"

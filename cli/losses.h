@@ -3,9 +3,9 @@
 #ifndef KL_CLI_LOSSES_H
 #define KL_CLI_LOSSES_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <jansson.h>
 #include <kernlens/internal.h>
 
 /* Is the trace, which must have been read to its end, incomplete? */

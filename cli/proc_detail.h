@@ -6,8 +6,8 @@
 #ifndef KL_CLI_PROC_DETAIL_H
 #define KL_CLI_PROC_DETAIL_H
 
-#include <stdint.h>
 #include <jansson.h>
+#include <stdint.h>
 #include <kernlens/internal.h>
 
 #include "common.h"

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregate.h"
 #include "block_print.h"
 #include "common.h"
 #include "output.h"
 #include "program_count.h"
 #include "program_splice.h"
 #include "run.h"
-#include "aggregate.h"
 
 struct counting {
 	struct cli_program_count *of;

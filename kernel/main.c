@@ -7,18 +7,18 @@
 #include <linux/module.h>
 
 #include "compat/clock.h"
+#include "core/counter.h"
+#include "core/layout.h"
+#include "core/lsm.h"
+#include "core/stack.h"
 #include "device/device.h"
 #include "device/proc.h"
 #include "handler/dispatch.h"
-#include "core/layout.h"
-#include "core/lsm.h"
 #include "session/session.h"
-#include "core/stack.h"
 #include "session/watchdog.h"
-#include "splice/splice.h"
 #include "source/dynamic/dynamic.h"
 #include "source/source.h"
-#include "core/counter.h"
+#include "splice/splice.h"
 
 static int __init kernlens_init(void)
 {

@@ -39,9 +39,9 @@
 #define KL_EV_DYNAMIC_MAX 49152 /* per session */
 #define KL_EV_IDS (KL_EV_DYNAMIC + KL_EV_DYNAMIC_MAX)
 
+#include "cpus.h"
 #include "define.h"
 #include "inspect.h"
-#include "cpus.h"
 
 enum kl_event_id {
 #define KL_EVENT(id, name, group, set, help, source, access, fields, strings) KL_EV_##name = id,

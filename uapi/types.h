@@ -11,9 +11,9 @@
 #include <linux/stddef.h>
 #include <linux/types.h>
 #else
+#include <linux/types.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
-#include <linux/types.h>
 #endif
 
 #define KL_IOC_TYPE 0xB7

@@ -9,15 +9,15 @@
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/mutex.h>
-#include <linux/perf_event.h>
 #include <linux/percpu.h>
+#include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 
-#include "session.h"
 #include "counter.h"
+#include "session.h"
 
 struct counter_kind {
 	u32 type;

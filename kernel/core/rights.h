@@ -10,8 +10,8 @@
 #ifdef __KERNEL__
 #include <linux/types.h>
 #else
-#include <stdbool.h>
 #include <linux/types.h>
+#include <stdbool.h>
 typedef __u32 u32;
 #endif
 

@@ -20,13 +20,13 @@
 #include "../ring/ring.h"
 #include "account.h"
 #include "deferred.h"
+#include "meter.h"
 #include "notify.h"
 #include "rights.h"
 #include "rule.h"
 #include "taskset.h"
 #include "variable.h"
 #include "waiters.h"
-#include "meter.h"
 
 struct kl_budget;
 struct kl_latency;

@@ -7,8 +7,8 @@
  */
 #include <linux/nospec.h>
 #include <linux/percpu.h>
-#include <linux/sched/task.h>
 #include <linux/preempt.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 

@@ -16,19 +16,19 @@
 #include <linux/uaccess.h>
 
 #include "../compat/clock.h"
-#include "../handler/external.h"
-#include "../latency/latency.h"
 #include "../core/deferred.h"
 #include "../core/stack.h"
 #include "../core/variable.h"
-#include "../splice/splice.h"
+#include "../handler/external.h"
+#include "../latency/latency.h"
+#include "../session/set.h"
 #include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
+#include "../source/statedump.h"
+#include "../splice/splice.h"
 #include "../task/cpus.h"
 #include "../task/detail/detail.h"
-#include "../source/statedump.h"
 #include "../task/inspect.h"
-#include "../session/set.h"
 #include "device.h"
 
 /**

@@ -9,9 +9,9 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
-#include "proc_latency.h"
 #include "../core/session.h"
 #include "proc.h"
+#include "proc_latency.h"
 
 /**
  * kl_proc_read - seq_read, during which the module cannot be unloaded

@@ -7,9 +7,9 @@
 #ifndef KL_HANDLER_DISPATCH_H
 #define KL_HANDLER_DISPATCH_H
 
-#include "table.h"
 #include "../core/program.h"
 #include "../core/record.h"
+#include "table.h"
 
 /**
  * struct kl_scratch - space for one event's fields before they become a record

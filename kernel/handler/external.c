@@ -19,8 +19,8 @@
 #include <linux/uaccess.h>
 
 #include "../compat/clock.h"
-#include "../include/kernlens/handler.h"
 #include "../core/record.h"
+#include "../include/kernlens/handler.h"
 #include "external.h"
 #include "handler.h"
 

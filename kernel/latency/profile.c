@@ -9,11 +9,11 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "../base/task_iter.h"
 #include "../core/record.h"
 #include "../core/rights.h"
 #include "../core/stack.h"
 #include "../source/source.h"
-#include "../base/task_iter.h"
 #include "latency_internal.h"
 
 static int check_params(const struct kl_session *s, struct kl_abi_latency *params,

@@ -7,8 +7,8 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "../core/record.h"
 #include "../base/task_iter.h"
+#include "../core/record.h"
 #include "latency_internal.h"
 
 #define TRIES 1000

@@ -11,9 +11,9 @@
 #include <linux/percpu.h>
 #include <linux/timer.h>
 #include <linux/tracepoint.h>
-#include <asm/irq_regs.h>
 #include <trace/events/irq.h>
 #include <trace/events/timer.h>
+#include <asm/irq_regs.h>
 
 #include "../core/stack.h"
 #include "../source/source.h"

@@ -8,8 +8,8 @@
 #ifndef KL_RING_RING_H
 #define KL_RING_RING_H
 
-#include "platform.h"
 #include "../../uapi/kernlens.h"
+#include "platform.h"
 
 #define KL_RING_HOLDERS 8
 

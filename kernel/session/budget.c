@@ -13,13 +13,13 @@
 #include <linux/sort.h>
 #include <linux/tracepoint.h>
 
+#include "../core/stack_internal.h"
 #include "../handler/handler.h"
 #include "../latency/latency.h"
 #include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
 #include "budget.h"
 #include "session.h"
-#include "../core/stack_internal.h"
 
 static unsigned int event_operations_per_user = 16384;
 module_param(event_operations_per_user, uint, 0644);

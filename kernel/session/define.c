@@ -9,10 +9,10 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "../source/dynamic/dynamic.h"
 #include "../core/program.h"
-#include "session.h"
+#include "../source/dynamic/dynamic.h"
 #include "../splice/splice.h"
+#include "session.h"
 
 /**
  * struct wanted_events - copies of the events of a call

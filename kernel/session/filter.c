@@ -7,11 +7,11 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
-#include "../latency/latency.h"
 #include "../base/task_iter.h"
 #include "../core/gate.h"
-#include "session.h"
 #include "../core/taskset.h"
+#include "../latency/latency.h"
+#include "session.h"
 
 /* How many passes look for tasks that are created concurrently. */
 #define PASSES_MAX 4

@@ -11,16 +11,16 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "../core/counter.h"
+#include "../core/flag_time.h"
+#include "../core/program.h"
+#include "../core/stack.h"
+#include "../core/variable.h"
 #include "../handler/external.h"
 #include "../handler/handler.h"
 #include "../handler/table.h"
 #include "../source/source.h"
-#include "../core/counter.h"
-#include "../core/flag_time.h"
-#include "../core/program.h"
 #include "session.h"
-#include "../core/stack.h"
-#include "../core/variable.h"
 
 /**
  * kl_session_defs_init - initialize what a session creates for itself

@@ -18,14 +18,14 @@
 #include <linux/slab.h>
 #include <linux/uuid.h>
 
-#include "../splice/splice.h"
-#include "../source/dynamic/dynamic.h"
-#include "budget.h"
 #include "../core/gate.h"
-#include "session.h"
 #include "../core/stack.h"
-#include "watchdog.h"
 #include "../latency/latency.h"
+#include "../source/dynamic/dynamic.h"
+#include "../splice/splice.h"
+#include "budget.h"
+#include "session.h"
+#include "watchdog.h"
 
 static DEFINE_MUTEX(sessions_lock);
 static LIST_HEAD(sessions);

@@ -16,9 +16,9 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "../base/task_iter.h"
 #include "../source/probes.h"
 #include "../source/source.h"
-#include "../base/task_iter.h"
 #include "set.h"
 
 /**

@@ -8,13 +8,13 @@
 #include <linux/slab.h>
 
 #include "../compat/clock.h"
+#include "../core/gate.h"
+#include "../latency/latency.h"
 #include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
 #include "budget.h"
-#include "../core/gate.h"
 #include "session.h"
 #include "watchdog.h"
-#include "../latency/latency.h"
 
 static int attach(struct kl_session *s, u32 id, struct kl_error *why)
 {

@@ -10,8 +10,8 @@
 #include <linux/percpu.h>
 
 #include "../compat/clock.h"
-#include "budget.h"
 #include "../core/record.h"
+#include "budget.h"
 #include "session.h"
 #include "watchdog.h"
 

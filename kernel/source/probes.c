@@ -5,8 +5,8 @@
  * session under RCU (preemption is off); takes no lock.
  */
 #include "../compat/preempt.h"
-#include "../handler/handler.h"
 #include "../handler/dispatch.h"
+#include "../handler/handler.h"
 #include "probes.h"
 #include "source.h"
 

@@ -8,10 +8,10 @@
 #ifndef KL_SOURCE_PROBES_H
 #define KL_SOURCE_PROBES_H
 
-#include "trace_headers.h"
 #include "event_values.h"
-#include "prototypes.h"
 #include "events_present.h"
+#include "prototypes.h"
+#include "trace_headers.h"
 
 #define KL_TP(target, ...) , ##__VA_ARGS__
 #define KL_FN(target, ...) , ##__VA_ARGS__

@@ -17,11 +17,11 @@
 #include <linux/slab.h>
 #include <asm/processor.h>
 
+#include "../base/task_iter.h"
 #include "../compat/file.h"
+#include "../task/files.h"
 #include "probes.h"
 #include "statedump.h"
-#include "../task/files.h"
-#include "../base/task_iter.h"
 
 /* LTTng's numbers, which Trace Compass reads. */
 #define TYPE_USER 0

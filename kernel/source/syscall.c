@@ -12,9 +12,9 @@
 #include <asm/syscall.h>
 
 #include "../compat/preempt.h"
-#include "../handler/handler.h"
-#include "../handler/dispatch.h"
 #include "../core/record_values.h"
+#include "../handler/dispatch.h"
+#include "../handler/handler.h"
 #include "hub.h"
 #include "probes.h"
 #include "source.h"

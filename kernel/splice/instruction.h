@@ -9,9 +9,9 @@
 #ifdef __KERNEL__
 #include <linux/types.h>
 #else
+#include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <linux/types.h>
 
 typedef __u8 u8;
 typedef __s32 s32;

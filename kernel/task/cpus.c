@@ -10,8 +10,8 @@
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 
-#include "cpus.h"
 #include "../base/task_iter.h"
+#include "cpus.h"
 
 /* If a CPU stops its ticks when it is idle, the kernel has more exact times. */
 static u64 idle_ns(unsigned int cpu, u64 (*ask)(int cpu, u64 *at), u64 ticked)

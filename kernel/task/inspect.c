@@ -19,11 +19,11 @@
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 
+#include "../base/task_iter.h"
 #include "../core/variable.h"
 #include "inspect.h"
 #include "inspect_rows.h"
 #include "kept_rows.h"
-#include "../base/task_iter.h"
 
 /* ---------------------------------------------------------------- the call */
 

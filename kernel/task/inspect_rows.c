@@ -8,11 +8,11 @@
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 
+#include "../base/task_iter.h"
 #include "../compat/nofault.h"
 #include "../core/variable.h"
 #include "inspect_rows.h"
 #include "inspect_values.h"
-#include "../base/task_iter.h"
 
 /* ------------------------------------------------------------- the values */
 

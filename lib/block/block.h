@@ -10,8 +10,8 @@
 #ifndef KL_LIB_BLOCK_BLOCK_H
 #define KL_LIB_BLOCK_BLOCK_H
 
-#include <elf.h>
 #include <Zydis/Zydis.h>
+#include <elf.h>
 
 #include <kernlens/block.h>
 

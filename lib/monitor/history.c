@@ -6,13 +6,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <sqlite3.h>
 
 #include <kernlens/error.h>
 

@@ -15,8 +15,8 @@
 #include <kernlens/abi.h>
 #include <kernlens/processes.h>
 #include "../base/base.h"
-#include "history.h"
 #include "../base/table.h"
+#include "history.h"
 
 enum source {
 	VARIABLE,

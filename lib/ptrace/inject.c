@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "../base/base.h"
-#include "tracer.h"
 #include "inject.h"
+#include "tracer.h"
 
 #define RIP ((void *)offsetof(struct user_regs_struct, rip))
 #define WORD_BYTES 8

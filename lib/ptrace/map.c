@@ -15,8 +15,8 @@
 
 #include "../base/base.h"
 #include "descriptor.h"
-#include "tracer.h"
 #include "inject.h"
+#include "tracer.h"
 
 /*
  * A thread of the process may have replaced the file, so only a sealable memfd is modified. Once it

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "../base/base.h"
-#include "tracer.h"
 #include "ptrace.h"
+#include "tracer.h"
 
 int kl_tracer_fail(struct kl_tracer *k, int error, const char *format, ...)
 {

@@ -5,8 +5,8 @@
  * root in the guest: details [SECONDS of races].
  */
 #include <sched.h>
-#include <sys/resource.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "details.h"
 

@@ -3,11 +3,11 @@
  * What processes wait for: sets up each kind of wait with a known peer, and requests its details
  * while the process sleeps.
  */
+#include <arpa/inet.h>
 #include <linux/futex.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

@@ -4,10 +4,10 @@
  * come and go, other users' processes, memory without struct pages; and calls that are killed.
  * Slightly more than 600 lines: each race has its own actors.
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
-#include <netinet/in.h>
-#include <arpa/inet.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -7,11 +7,11 @@
 #include <linux/ptrace.h>
 
 #include "../../compat/ftrace.h"
-#include "../../handler/handler.h"
-#include "../../handler/dispatch.h"
 #include "../../core/record.h"
 #include "../../core/session.h"
 #include "../../core/stack.h"
+#include "../../handler/dispatch.h"
+#include "../../handler/handler.h"
 #include "block.h"
 #include "kinds.h"
 

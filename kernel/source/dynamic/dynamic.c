@@ -16,8 +16,8 @@
 
 #include "../../compat/uprobe.h"
 #include "../../core/session.h"
-#include "kinds.h"
 #include "../source.h"
+#include "kinds.h"
 
 static DEFINE_MUTEX(tables_lock);
 static LIST_HEAD(tables);

@@ -5,10 +5,10 @@
  */
 
 #include "../../compat/ftrace.h"
-#include "../../handler/handler.h"
-#include "../../handler/dispatch.h"
 #include "../../core/record.h"
 #include "../../core/stack.h"
+#include "../../handler/dispatch.h"
+#include "../../handler/handler.h"
 #include "kinds.h"
 
 #define ARGUMENTS 6 /* those in registers */

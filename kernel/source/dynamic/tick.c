@@ -11,8 +11,8 @@
 #include <linux/slab.h>
 #include <asm/irq_regs.h>
 
-#include "../../handler/dispatch.h"
 #include "../../core/stack.h"
+#include "../../handler/dispatch.h"
 #include "kinds.h"
 
 #define ARGUMENTS 2 /* interrupted instruction; whether it is in user mode */

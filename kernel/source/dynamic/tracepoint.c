@@ -11,9 +11,9 @@
 
 #include "../../compat/preempt.h"
 #include "../../handler/dispatch.h"
-#include "kinds.h"
 #include "../hub.h"
 #include "../source.h"
+#include "kinds.h"
 
 #define TRACEPOINT_NAME_MAX 256 /* including the NUL */
 #define REGISTER_ARGUMENTS 5 /* besides the definition, which is passed first */

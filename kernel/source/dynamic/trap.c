@@ -12,9 +12,9 @@
 #include <linux/uaccess.h>
 #include <linux/xarray.h>
 
-#include "../../handler/dispatch.h"
 #include "../../core/session.h"
 #include "../../core/stack.h"
+#include "../../handler/dispatch.h"
 #include "kinds.h"
 
 #define TEXT_BYTES (sizeof(struct kl_abi_trap) - 1)

@@ -17,10 +17,10 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "../../core/rights.h"
-#include "detail.h"
 #include "../../base/task_iter.h"
+#include "../../core/rights.h"
 #include "../files.h"
+#include "detail.h"
 
 #define COPY_BYTES (64u << 10) /* bytes copied to the caller between two preemption points */
 #define TRIES 4 /* attempts while the task executes one program after another */

@@ -10,8 +10,8 @@
 #include <linux/wait.h>
 
 #include "../../compat/file.h"
-#include "detail.h"
 #include "../files.h"
+#include "detail.h"
 
 /* --------------------------------------------------------------- the table */
 

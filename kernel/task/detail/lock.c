@@ -12,11 +12,11 @@
 #include <linux/sched/task.h>
 #include <asm/unistd.h>
 
+#include "../../base/task_iter.h"
 #include "../../compat/file.h"
 #include "../../compat/pi.h"
-#include "detail.h"
 #include "../files.h"
-#include "../../base/task_iter.h"
+#include "detail.h"
 
 /* ------------------------------------------------------------------ futexes */
 

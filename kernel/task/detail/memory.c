@@ -18,9 +18,9 @@
 #include <linux/swap.h>
 #include <linux/swapops.h>
 
+#include "../../base/task_iter.h"
 #include "../../compat/file.h"
 #include "detail.h"
-#include "../../base/task_iter.h"
 
 /* ----------------------------------------------------------- page tables */
 

@@ -14,9 +14,9 @@
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 
-#include "detail.h"
-#include "../files.h"
 #include "../../base/task_iter.h"
+#include "../files.h"
+#include "detail.h"
 
 #define OTHERS_MAX 64 /* of one search */
 #define FDS_MAX 4 /* of one task */

@@ -14,8 +14,8 @@
 #include <linux/securebits.h>
 #include <linux/user_namespace.h>
 
-#include "detail.h"
 #include "../../base/task_iter.h"
+#include "detail.h"
 
 /* ---------------------------------------------------------------- signals */
 

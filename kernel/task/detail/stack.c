@@ -18,9 +18,9 @@
 #include <asm/syscall.h>
 #include <asm/unwind.h>
 
+#include "../../base/task_iter.h"
 #include "../../compat/nofault.h"
 #include "detail.h"
-#include "../../base/task_iter.h"
 
 #define TRIES 3
 #define FRAMES_MAX 128

@@ -22,9 +22,9 @@
 #include <linux/utsname.h>
 #include <net/net_namespace.h>
 
+#include "../../base/task_iter.h"
 #include "../../compat/file.h"
 #include "detail.h"
-#include "../../base/task_iter.h"
 
 /* ---------------------------------------------------------------- numbers */
 

@@ -12,8 +12,8 @@
 #include <asm/ptrace.h>
 #include <asm/syscall.h>
 
-#include "detail.h"
 #include "../../base/task_iter.h"
+#include "detail.h"
 
 /**
  * kl_detail_wait_done - write the record of a wait

@@ -11,13 +11,13 @@
 #include <linux/pipe_fs_i.h>
 #include <linux/poll.h>
 #include <linux/sched/task.h>
-#include <uapi/linux/wait.h>
 #include <net/af_unix.h>
 #include <net/inet_sock.h>
+#include <uapi/linux/wait.h>
 #include <asm/unistd.h>
 
-#include "detail.h"
 #include "../files.h"
+#include "detail.h"
 
 #define POLLED_MAX 64
 #define POLLED_SEARCHED 4 /* the other ends are searched for at most this many */

@@ -11,25 +11,25 @@
 
 #include <kernlens/abi.h>
 #include <kernlens/addresses.h>
-#include <kernlens/error.h>
-#include <kernlens/buffer.h>
-#include <kernlens/schema.h>
-#include <kernlens/match.h>
-#include <kernlens/timebase.h>
-#include <kernlens/metadata.h>
-#include <kernlens/event.h>
-#include <kernlens/trace.h>
-#include <kernlens/client.h>
-#include <kernlens/reader.h>
-#include <kernlens/format.h>
-#include <kernlens/strace.h>
-#include <kernlens/ber.h>
-#include <kernlens/symbols.h>
-#include <kernlens/result.h>
-#include <kernlens/define.h>
-#include <kernlens/plan.h>
-#include <kernlens/stack.h>
-#include <kernlens/record.h>
 #include <kernlens/aggregate.h>
+#include <kernlens/ber.h>
+#include <kernlens/buffer.h>
+#include <kernlens/client.h>
+#include <kernlens/define.h>
+#include <kernlens/error.h>
+#include <kernlens/event.h>
+#include <kernlens/format.h>
+#include <kernlens/match.h>
+#include <kernlens/metadata.h>
+#include <kernlens/plan.h>
+#include <kernlens/reader.h>
+#include <kernlens/record.h>
+#include <kernlens/result.h>
+#include <kernlens/schema.h>
+#include <kernlens/stack.h>
+#include <kernlens/strace.h>
+#include <kernlens/symbols.h>
+#include <kernlens/timebase.h>
+#include <kernlens/trace.h>
 
 #endif /* KERNLENS_KERNLENS_H */

@@ -4,8 +4,8 @@
  * pages. It is mapped in pieces of 2 MiB where the kernel lets a file do so, otherwise of 4 KiB.
  */
 #include <linux/fs.h>
-#include <linux/mm.h>
 #include <linux/miscdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pfn_t.h>
 #include <linux/pgtable.h>

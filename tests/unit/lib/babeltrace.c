@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unit.h"
-#include "synth.h"
 #include "babeltrace.h"
+#include "synth.h"
+#include "unit.h"
 
 /* The fields in babeltrace2's format. */
 static void expect_fields(struct kl_buffer *line, const struct kl_event *event)

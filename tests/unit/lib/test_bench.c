@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "unit.h"
 #include "synth.h"
+#include "unit.h"
 
 #define CPUS 4
 #define EVENTS 1000000u

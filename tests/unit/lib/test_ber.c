@@ -9,10 +9,10 @@
 #include <time.h>
 
 #include <kernlens/ber_reader.h>
-#include "unit.h"
-#include "synth.h"
 #include "../../../lib/format/ber.h"
 #include "../../../lib/format/schema.h"
+#include "synth.h"
+#include "unit.h"
 
 #define BEGIN 1000000ull
 #define HZ 2100000000ull

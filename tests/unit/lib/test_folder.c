@@ -13,8 +13,8 @@
 
 #include <kernlens/address_store.h>
 #include <kernlens/trace_folder.h>
-#include "unit.h"
 #include "synth.h"
+#include "unit.h"
 
 #define PATH_BYTES 256
 #define BEGIN 1000000000ull

@@ -21,8 +21,8 @@
 #include <kernlens/internal.h>
 #include "../../../lib/block/program.h"
 #include "../../../lib/ptrace/descriptor.h"
-#include "unit.h"
 #include "synth.h"
+#include "unit.h"
 
 #define SECONDS_MAX 4.0
 #define MANY 200000u

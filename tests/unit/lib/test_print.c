@@ -7,8 +7,8 @@
 
 #include <kernlens/analysis.h>
 #include <kernlens/cursor.h>
-#include "unit.h"
 #include "synth.h"
+#include "unit.h"
 
 #define US 1000ull /* the clock counts nanoseconds here */
 #define BEGIN 1000000ull

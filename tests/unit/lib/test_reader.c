@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include <kernlens/cursor.h>
-#include "unit.h"
-#include "synth.h"
 #include "ring_writer.h"
+#include "synth.h"
+#include "unit.h"
 
 #define CPUS 2
 #define FIRED 200000u /* by each writer thread */

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unit.h"
 #include "synth.h"
+#include "unit.h"
 
 #define PATH_BYTES 512
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include <kernlens/schema_define.h>
-#include "unit.h"
 #include "synth.h"
+#include "unit.h"
 
 #define MUTATIONS 3000
 

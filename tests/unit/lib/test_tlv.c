@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "unit.h"
 #include "../../../lib/format/ber.h"
+#include "unit.h"
 
 static bool is_encoded(uint64_t number, bool is_signed, const char *bytes, size_t length)
 {

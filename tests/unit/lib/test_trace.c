@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unit.h"
-#include "synth.h"
 #include "babeltrace.h"
+#include "synth.h"
+#include "unit.h"
 
 #define BEGIN ((1ull << 48) - 20000) /* the low 48 bits wrap soon */
 #define HZ 2000000000ull

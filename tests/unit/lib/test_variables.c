@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include <kernlens/schema_define.h>
-#include "unit.h"
 #include "synth.h"
+#include "unit.h"
 
 #define BEGIN 1000000ull
 #define RECORDS 600
