@@ -176,7 +176,7 @@ bool cli_child_poll(struct cli_child *child)
 	return child->ended;
 }
 
-void cli_child_wait(struct cli_child *child)
+static void wait_for(struct cli_child *child)
 {
 	int status;
 
@@ -221,7 +221,7 @@ void cli_child_destroy(struct cli_child *child)
 		return;
 	if (!atomic_load(&child->gate->started)) {
 		kill(child->pid, SIGKILL);
-		cli_child_wait(child);
+		wait_for(child);
 	}
 	if (child->go >= 0)
 		close(child->go);

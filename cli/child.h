@@ -54,9 +54,6 @@ void cli_child_go(struct cli_child *child);
 /* Has it exited? Does not block. */
 bool cli_child_poll(struct cli_child *child);
 
-/* Wait until it has exited. */
-void cli_child_wait(struct cli_child *child);
-
 /* Exit status to pass on: its own, 128 + signal, 126 or 127. */
 int cli_child_exit(const struct cli_child *child);
 

@@ -185,14 +185,15 @@ static int take_row(void *data, const struct kl_history_row *row)
 	return 0;
 }
 
-int cli_history_read(struct cli_history *h)
+/* Fill in the rows. Returns CLI_OK, or CLI_FAILED after an error message. */
+static int read_rows(struct cli_history *h)
 {
 	int error = kl_history_read(h->history, &h->query, take_row, h);
 
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
 
-void cli_history_deinit(struct cli_history *h)
+static void deinit(struct cli_history *h)
 {
 	for (size_t i = 0; i < h->n; i++)
 		free((char *)h->rows[i].comm);
@@ -208,7 +209,7 @@ static int show(struct asked *a)
 	if (!a->h.history)
 		return cli_library_error(-errno, "%s", a->file);
 	kl_history_set_unit(a->h.history, (unsigned int)a->unit);
-	status = cli_history_read(&a->h);
+	status = read_rows(&a->h);
 	if (status)
 		return status;
 	if (a->verb == PLOT)
@@ -370,7 +371,7 @@ static int exec_history(const struct cli_command *self, int argc, char **argv)
 		a.file = file;
 	}
 	status = a.verb == RECORD ? record(&a) : show(&a);
-	cli_history_deinit(&a.h);
+	deinit(&a.h);
 	free(file);
 	return status;
 }

@@ -148,7 +148,8 @@ static void list_entry(const struct entry *entry, struct cli_table *table, json_
 	cli_table_add(table, "%s%.*s", good ? "" : "wrong: ", (int)strcspn(help, "\n"), help);
 }
 
-int cli_maskset_list(bool names)
+/* List all masksets available here, as a table, JSON or only their names. */
+static int print_list(bool names)
 {
 	struct entries list = find_all();
 	struct cli_table *table = names || cli_settings.json ?
@@ -422,7 +423,7 @@ static int run(const struct cli_maskset_options *o, char **words, int n)
 	if (o->session)
 		cli_usage_error(o->command, "maskset %s does not take --session", verb);
 	if (!strcmp(verb, "list"))
-		return cli_maskset_list(o->names);
+		return print_list(o->names);
 	if (!strcmp(verb, "show"))
 		return show(name);
 	if (!strcmp(verb, "create"))

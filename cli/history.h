@@ -37,10 +37,6 @@ struct cli_history {
 	size_t n, room;
 };
 
-/* Fill in the rows. Returns CLI_OK, or CLI_FAILED after an error message. */
-int cli_history_read(struct cli_history *h);
-void cli_history_deinit(struct cli_history *h);
-
 int cli_history_print(const struct cli_history *h);
 
 /* @svg: file; NULL: plot on the terminal. */

@@ -24,7 +24,4 @@ struct cli_maskset_options {
 /* Run list, show NAME or use NAME on a session. */
 int cli_maskset_session(const struct cli_maskset_options *o, const char *verb, const char *name);
 
-/* List all masksets available here, as a table, JSON or only their names. */
-int cli_maskset_list(bool names);
-
 #endif /* KL_CLI_MASKSET_H */

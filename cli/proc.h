@@ -42,8 +42,4 @@ bool cli_proc_has_rates(const struct cli_proc_list *list);
 /* Print all rows, or at most @rows of the list. */
 void cli_proc_print(const struct cli_proc_list *list, enum cli_proc_style style);
 
-/* Append a cell in human-readable form. */
-void cli_proc_print_cell(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row,
-			 size_t i);
-
 #endif /* KL_CLI_PROC_H */

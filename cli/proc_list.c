@@ -108,8 +108,9 @@ static void print_number(struct kl_buffer *buffer, const struct kl_process_colum
 		kl_buffer_printf(buffer, "%.0f", number);
 }
 
-void cli_proc_print_cell(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row,
-			 size_t i)
+/* Append a cell in human-readable form. */
+static void print_cell(struct kl_buffer *buffer, const struct cli_proc_list *list, size_t row,
+		       size_t i)
 {
 	struct cell cell = cell_of(list, row, i);
 
@@ -157,7 +158,7 @@ static void add_row(const struct cli_proc_list *list, struct cli_table *table, s
 		bool stands = !strcmp(list->name[i], "comm") && depth;
 
 		kl_buffer_reset(&cell);
-		cli_proc_print_cell(&cell, list, row, i);
+		print_cell(&cell, list, row, i);
 		cli_table_add(table, "%*s%s%s", stands ? 2 * (depth - 1) : 0, "",
 			      stands ? "\\_ " : "", cell.data);
 	}

@@ -267,7 +267,8 @@ static uint32_t filter_kind(const struct cli_select *select)
 	return select->user ? KL_FILTER_UID : KL_FILTER_NONE;
 }
 
-const char *cli_session_scope(const struct cli_session *s)
+/* Whose events the session records: "all", "own", "user" or "tasks", as in struct kl_trace_info. */
+static const char *scope_of(const struct cli_session *s)
 {
 	uint32_t kind = filter_kind(&s->select);
 
@@ -422,7 +423,7 @@ struct kl_record_source cli_session_source(const struct cli_session *s)
 		.session = s->session,
 		.schema = s->schema,
 		.config = &s->config,
-		.scope = cli_session_scope(s),
+		.scope = scope_of(s),
 	};
 }
 

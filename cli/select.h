@@ -93,14 +93,6 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 int cli_session_open(struct cli_session *session, const char *patterns, unsigned int handler);
 
 /**
- * cli_session_scope - whose events the session records, for its trace
- * @session: with its options and device
- *
- * Returns "all", "own", "user" or "tasks", as in struct kl_trace_info.
- */
-const char *cli_session_scope(const struct cli_session *session);
-
-/**
  * cli_session_apply - apply the plan to the session
  * @session: with a compiled plan and its map
  *

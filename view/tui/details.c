@@ -304,7 +304,7 @@ static void leave(struct view *v)
 	v->data = NULL;
 }
 
-const struct view_screen details_screen = {
+static const struct view_screen screen = {
 	.draw = draw,
 	.key = key,
 	.tick = look,
@@ -345,7 +345,7 @@ void details_enter(struct view *v, const char *section)
 		free(d);
 		return;
 	}
-	view_enter(v, &details_screen);
+	view_enter(v, &screen);
 	v->data = d;
 	look(v);
 }

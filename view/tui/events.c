@@ -204,7 +204,7 @@ static void leave(struct view *v)
 	v->data = NULL;
 }
 
-const struct view_screen events_screen = {
+static const struct view_screen screen = {
 	.draw = draw,
 	.key = key,
 	.often_ms = LOOK_MS,
@@ -230,6 +230,6 @@ void events_enter(struct view *v, int32_t pid, const char *comm, bool as_strace)
 		free_events(e);
 		return;
 	}
-	view_enter(v, &events_screen);
+	view_enter(v, &screen);
 	v->data = e;
 }

@@ -18,14 +18,15 @@ void menu_close(struct view *v)
 	v->menu = (struct view_menu){ 0 };
 }
 
-void menu_begin(struct view *v, const char *title, view_chosen_fn chosen)
+static void begin(struct view *v, const char *title, view_chosen_fn chosen)
 {
 	menu_close(v);
 	v->menu.title = title;
 	v->menu.chosen = chosen;
 }
 
-void menu_add(struct view *v, int64_t value, bool here, const char *format, ...)
+static void __attribute__((format(printf, 4, 5)))
+add_item(struct view *v, int64_t value, bool here, const char *format, ...)
 {
 	struct view_menu *menu = &v->menu;
 	struct view_item *item = reallocarray(menu->item, menu->n + 1, sizeof(*item));
@@ -136,9 +137,9 @@ static void sort_by(struct view *v, int64_t at)
 
 void menu_sort(struct view *v)
 {
-	menu_begin(v, "Sort by", sort_by);
+	begin(v, "Sort by", sort_by);
 	for (size_t i = 0; i < v->n_columns; i++)
-		menu_add(v, (int64_t)v->column[i].at, v->column[i].at == v->list.sort, "%s",
+		add_item(v, (int64_t)v->column[i].at, v->column[i].at == v->list.sort, "%s",
 			 v->column[i].title);
 }
 
@@ -169,10 +170,10 @@ void menu_user(struct view *v)
 			uids[n++] = uid;
 	}
 	qsort(uids, n, sizeof(*uids), compare_names);
-	menu_begin(v, "Show processes of:", choose_user);
-	menu_add(v, -1, v->list.uid == UINT64_MAX, "All users");
+	begin(v, "Show processes of:", choose_user);
+	add_item(v, -1, v->list.uid == UINT64_MAX, "All users");
 	for (size_t i = 0; i < n; i++)
-		menu_add(v, uids[i], v->list.uid == uids[i], "%s", column_user(uids[i]));
+		add_item(v, uids[i], v->list.uid == uids[i], "%s", column_user(uids[i]));
 }
 
 static void send_chosen(struct view *v, int64_t signal)
@@ -183,14 +184,14 @@ static void send_chosen(struct view *v, int64_t signal)
 
 void menu_signal(struct view *v)
 {
-	menu_begin(v, "Send signal:", send_chosen);
-	menu_add(v, 0, false, " 0 Cancel");
+	begin(v, "Send signal:", send_chosen);
+	add_item(v, 0, false, " 0 Cancel");
 	for (int i = 1; i <= SIGRTMAX; i++) {
 		const char *name = kl_signal_name((unsigned int)i);
 
 		if (name)
-			menu_add(v, i, i == SIGTERM, "%2d %s", i, name);
+			add_item(v, i, i == SIGTERM, "%2d %s", i, name);
 		else if (i >= SIGRTMIN)
-			menu_add(v, i, false, "%2d SIGRTMIN%+d", i, i - SIGRTMIN);
+			add_item(v, i, false, "%2d SIGRTMIN%+d", i, i - SIGRTMIN);
 	}
 }

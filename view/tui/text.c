@@ -5,7 +5,7 @@
 
 #include "view.h"
 
-const char *text_line(const struct view_text *text, size_t index)
+static const char *line_at(const struct view_text *text, size_t index)
 {
 	return text->line[(text->first + index) % text->room];
 }
@@ -115,7 +115,7 @@ void text_draw(struct view_text *text, int y, int rows)
 	text_clamp(text, text->n, page);
 	for (size_t i = 0; i < page && text->top + i < text->n; i++) {
 		line_begin(&line);
-		add_text(&line, text_line(text, text->top + i));
+		add_text(&line, line_at(text, text->top + i));
 		line_draw(&line, y + (int)i, 0, screen_columns(), text->left, STYLE_PLAIN);
 	}
 }

@@ -80,7 +80,7 @@ struct view_screen {
 	void (*leave)(struct view *view);
 };
 
-extern const struct view_screen list_screen, setup_screen, details_screen, events_screen;
+extern const struct view_screen list_screen, setup_screen;
 
 typedef void (*view_chosen_fn)(struct view *view, int64_t value);
 
@@ -219,9 +219,6 @@ void meter_draw(const struct view *view);
 
 /* --------------------------------------------------------------- menu.c */
 
-void menu_begin(struct view *view, const char *title, view_chosen_fn chosen);
-void menu_add(struct view *view, int64_t value, bool here, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
 void menu_close(struct view *view);
 void menu_key(struct view *view, int key);
 /* Returns the number of cells that it takes. */
@@ -252,7 +249,6 @@ struct view_text {
 
 void text_add(struct view_text *text, const char *bytes, size_t length, size_t most);
 void text_clear(struct view_text *text);
-const char *text_line(const struct view_text *text, size_t index);
 bool text_key(struct view_text *text, int key, int rows);
 /* Limit the scroll position to @n lines, of which @rows are visible. */
 void text_clamp(struct view_text *text, size_t n, size_t rows);
