@@ -2,11 +2,14 @@
 /*
  * What an ordinary user learns besides records: tables of counts by task, from each kind of source,
  * and variables; marks are in users.c. Also with /proc hiding other users' processes, and from and
- * into a user namespace. Runs as root in the guest.
+ * into a user namespace. What CAP_SYS_ADMIN without other capabilities gives of files. Runs as root
+ * in the guest.
  */
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "decode.h"
@@ -338,6 +341,121 @@ static void run_as_user(void (*run)(void), u32 tests)
 	tap.failures += !WIFEXITED(status) || WEXITSTATUS(status);
 }
 
+/* ------------------------------------------------------- files of frames */
+
+#define FILES "/tmp/kl-stacks"
+
+/* The copies of this program that run make calls from their own text. */
+static void run_calls(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		long result;
+
+		asm volatile("syscall" : "=a"(result) : "a"(SYS_getppid) : "rcx", "r11", "memory");
+		sleep_ms(1);
+	}
+}
+
+/* Starts, as root, a copy of this program that has the permissions @mode. */
+static pid_t start_copy(const char *path, mode_t mode)
+{
+	char command[200];
+	pid_t pid;
+
+	snprintf(command, sizeof(command), "mkdir -p " FILES " && cp /proc/%d/exe %s", getpid(),
+		 path);
+	if (system(command) || chmod(FILES, 0755) || chmod(path, mode))
+		bail("cannot copy the program to %s", path);
+	pid = fork();
+	if (!pid) {
+		execl(path, path, "calls", NULL);
+		_exit(1);
+	}
+	return pid;
+}
+
+/* Is the object a file at @path, and which descriptor comes with it? -2: there is no such file. */
+static int descriptor_of(int fd, const char *path)
+{
+	for (u32 number = 1; number <= KL_STACK_OBJECTS_MAX; number++) {
+		static u8 room[8192];
+		const struct kl_abi_object *about = (const struct kl_abi_object *)room;
+		struct kl_abi_stacks call = { .size = sizeof(call),
+					      .what = KL_STACKS_OBJECT,
+					      .first = number,
+					      .buffer = (u64)(uintptr_t)room,
+					      .bytes = sizeof(room) };
+
+		if (kl_call(fd, KL_IOC_STACKS, &call))
+			return -2;
+		if (!strcmp((const char *)room + sizeof(*about), path))
+			return about->fd;
+		if (about->fd >= 0)
+			close(about->fd);
+	}
+	return -2;
+}
+
+/* Records with CAP_SYS_ADMIN and no other capability, or as root. */
+static void record_files(bool as_root, int *hidden, int *shown)
+{
+	const u32 events[] = { KL_EV_SYSCALL_ENTRY + SYS_getppid, 0 };
+	struct kl_abi_variables list = { .size = sizeof(list), .n = 1 };
+	struct kl_abi_session params = { .mode = KL_MODE_DISCARD,
+					 .block_bytes = 65536,
+					 .blocks = 16 };
+	int fd;
+
+	if (!as_root)
+		kl_become_with(UID_USER1, CAP_SYS_ADMIN);
+	fd = kl_open();
+	if (kl_session(fd, &params))
+		bail("session: %s", kl_why(fd));
+	list.variable[0].variable = VARIABLE_ustack;
+	if (kl_call(fd, KL_IOC_VARIABLES, &list) ||
+	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events) || kl_start(fd))
+		bail("events: %s", kl_why(fd));
+	sleep_ms(200);
+	kl_stop(fd);
+	*hidden = descriptor_of(fd, FILES "/hidden");
+	*shown = descriptor_of(fd, FILES "/shown");
+	close(fd);
+}
+
+/* The right to see addresses does not include the right to read files. */
+static void test_files(void)
+{
+	int *got = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t copy[2], pid;
+
+	if (got == MAP_FAILED)
+		bail("mmap");
+	copy[0] = start_copy(FILES "/hidden", 0700);
+	copy[1] = start_copy(FILES "/shown", 0755);
+	sleep_ms(200);
+	for (int as_root = 0; as_root < 2; as_root++) {
+		fflush(stdout);
+		pid = fork();
+		if (!pid) {
+			record_files(as_root, &got[2 * as_root], &got[2 * as_root + 1]);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		kill(copy[i], SIGKILL);
+		waitpid(copy[i], NULL, 0);
+	}
+	tap_result(got[1] >= 0, "a file with frames that the caller may read is passed to it",
+		   "descriptor %d", got[1]);
+	tap_result(got[0] == -1, "one that it may not read is named, but not passed",
+		   "descriptor %d", got[0]);
+	tap_result(got[2] >= 0 && got[3] >= 0, "root gets both", "descriptors %d and %d", got[2],
+		   got[3]);
+	munmap(got, 4096);
+}
+
 int main(int argc, char **argv)
 {
 	pid_t workers[WORKERS + 1];
@@ -346,6 +464,8 @@ int main(int argc, char **argv)
 		return run_setuid();
 	if (argc > 1 && !strcmp(argv[1], "suid2"))
 		return run_setuid2();
+	if (argc > 1 && !strcmp(argv[1], "calls"))
+		run_calls();
 	prepare_workload();
 	start_workers(workers);
 	workers[WORKERS] = start(work_inside, UID_USER1);
@@ -358,6 +478,7 @@ int main(int argc, char **argv)
 	run_as_user(look_hidden, HIDDEN_SOURCES);
 	if (mount("proc", "/proc", "proc", MS_REMOUNT, "hidepid=0"))
 		bail("hidepid");
+	test_files();
 	shared->stop = 1;
 	for (u32 i = 0; i < WORKERS + 1; i++) {
 		int status;
