@@ -229,7 +229,7 @@ static int print_lines(const struct view *v)
 	if (!saying.bytes)
 		fprintf(v->file, "    hit %s times\n", cli_print_count(number, saying.fired));
 	if (saying.missed)
-		fprintf(v->file, "    %s hits in NMIs not handled\n",
+		fprintf(v->file, "    %s hits in NMI context not handled\n",
 			cli_print_count(number, saying.missed));
 	free(saying.text);
 	return CLI_OK;

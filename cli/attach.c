@@ -22,8 +22,8 @@ static int find_only(struct kl_device *device, struct kl_abi_status *status)
 	if (error)
 		return cli_library_error(error, NULL);
 	if (!kl_device_status(device, 1, &other))
-		return cli_error(-EINVAL, "several sessions: give a name or number (kernlens "
-					  "status lists them)");
+		return cli_error(-EINVAL, "there are several sessions; specify one by name or "
+					  "number (kernlens status lists them)");
 	return CLI_OK;
 }
 

@@ -76,7 +76,7 @@ void cli_json_module(const char *module, json_t *function)
 
 void cli_print_counted(const struct kl_block_graph *g, const char *name, struct kl_buffer *text)
 {
-	cli_print_function(g, name, "not countable", text);
+	cli_print_function(g, name, "cannot be counted", text);
 	if (!g->function.reason)
 		kl_buffer_printf(text, "%15s %6s  %-8s %5s %5s  %-6s  %5s %5s\n", "count", "block",
 				 "offset", "bytes", "instr", "ends", "next", "taken");

@@ -27,8 +27,8 @@ static const struct cli_option options[] = {
 	{ KEY_ASM, "asm", NULL, "also show the instructions" },
 	{ KEY_DOT, "dot", NULL, "write the graph for graphviz" },
 	{ KEY_SURVEY, "survey", NULL, "summarize the whole kernel instead" },
-	{ KEY_CORE, "core", "FILE", "memory of the kernel (/proc/kcore)" },
-	{ KEY_SYMBOLS, "symbols", "FILE", "symbols of the kernel (/proc/kallsyms)" },
+	{ KEY_CORE, "core", "FILE", "kernel memory image (/proc/kcore)" },
+	{ KEY_SYMBOLS, "symbols", "FILE", "kernel symbols (/proc/kallsyms)" },
 	{ KEY_DEBUG, "debug", "PATH", "file or directory with kernel debug information" },
 	{},
 };
@@ -79,7 +79,7 @@ static void print_text(struct printer *p, const struct kl_block_graph *g)
 	char pre[64], post[64], next[CLI_BLOCK_WORD_MAX], taken[CLI_BLOCK_WORD_MAX];
 	char where[CLI_SOURCE_MAX];
 
-	cli_print_function(g, p->name, p->program ? "no uprobes possible" : "no splices possible",
+	cli_print_function(g, p->name, p->program ? "cannot be probed" : "cannot be instrumented",
 			   &p->text);
 	kl_buffer_printf(&p->text, "%5s  %-8s %5s %5s  %-6s  %5s %5s  %-24s %-*s%s\n", "block",
 			 "offset", "bytes", "instr", "ends", "next", "taken", "before",
@@ -376,7 +376,7 @@ static int write_survey_text(const struct kl_block_survey *s)
 	       cli_print_count(number[2], s->blocks));
 	for (int i = KL_TIER_NONE + 1; i < KL_TIER_COUNT; i++)
 		add_line(table, kl_block_tier_name(i), s->pre[i], s->post[i], s->blocks);
-	add_line(table, "together", splices(s->pre), splices(s->post), s->blocks);
+	add_line(table, "total", splices(s->pre), splices(s->post), s->blocks);
 	for (int i = 1; i < KL_BLOCK_REASON_COUNT; i++)
 		if (s->pre_reason[i] || s->post_reason[i])
 			add_line(table, kl_block_reason_name(i), s->pre_reason[i],
@@ -385,7 +385,7 @@ static int write_survey_text(const struct kl_block_survey *s)
 	printf("\nbefore: %s on the fall-through edge into the block, %s on the taken edge\n",
 	       cli_print_count(number[0], s->pre_edge[KL_EDGE_NEXT]),
 	       cli_print_count(number[1], s->pre_edge[KL_EDGE_TAKEN]));
-	puts("\nfunctions without splices:");
+	puts("\nfunctions that cannot be spliced:");
 	for (int i = 1; i < KL_BLOCK_REASON_COUNT; i++)
 		if (s->excluded[i])
 			printf("%8s  %-22s  %s\n", cli_print_count(number[0], s->excluded[i]),
@@ -496,10 +496,11 @@ const struct cli_command cmd_blocks = {
 	.name = "blocks",
 	.args = "[PATH:|MODULE:]FUNCTION... | --survey",
 	.help = "Show the basic blocks of kernel or program functions",
-	.text = "FUNCTION is a name or a shell pattern, of the kernel, of a loaded MODULE, or of\n"
-		"the program or library PATH. For each block, the output shows how an instrument\n"
-		"can be attached before and after it, or why not; see kernlens-blocks(1).\n"
-		"Reading the text of the kernel needs CAP_SYS_RAWIO and CAP_SYSLOG.\n"
+	.text = "FUNCTION is the name of a function, or a shell pattern, in the kernel, in a\n"
+		"loaded MODULE, or in the program or library PATH. For each block, the output\n"
+		"shows how it can be instrumented before and after its execution, or why it\n"
+		"cannot; see kernlens-blocks(1).\n"
+		"Reading kernel code requires CAP_SYS_RAWIO and CAP_SYSLOG.\n"
 		"\n"
 		"  kernlens blocks ksys_read\n"
 		"  kernlens blocks --asm --dot vfs_read | dot -Tsvg >vfs_read.svg\n"

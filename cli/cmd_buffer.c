@@ -38,7 +38,7 @@ static int exec_buffer(const struct cli_command *self, int argc, char **argv)
 	while (cli_parse(&parser))
 		;
 	if (!parser.n_words || parser.n_words > 2)
-		cli_usage_error(self, "expected a size, and perhaps a session");
+		cli_usage_error(self, "expected SIZE and, optionally, SESSION");
 	bytes = cli_need_size(self, parser.words[0]);
 	status = cli_attach(&session, parser.n_words > 1 ? parser.words[1] : NULL);
 	if (!status)
@@ -51,9 +51,9 @@ const struct cli_command cmd_buffer = {
 	.name = "buffer",
 	.args = "SIZE [SESSION]",
 	.help = "Change the size of the buffers of a running session",
-	.text = "SIZE is for each CPU, such as 512K or 16M, and at most four times what the\n"
-		"session began with. SESSION is a name or number as shown by kernlens status; it\n"
-		"may be omitted if there is only one session.\n"
+	.text = "SIZE is the new size per CPU, such as 512K or 16M. It is at most four times the\n"
+		"size that the session was created with. SESSION is a name or number as shown by\n"
+		"kernlens status; it may be omitted if there is only one session.\n"
 		"\n"
 		"  kernlens record -a --name long -o long\n"
 		"  kernlens buffer 16M long\n",

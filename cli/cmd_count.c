@@ -24,7 +24,7 @@ enum {
 
 static const struct cli_option options[] = {
 	{ 'e', "event", "BLOCKS", "block:[PATH:|MODULE:]FUNCTION[+OFFSET|#NUMBER][:post]" },
-	{ 'p', "pid", "PID[,PID]", "for programs: running processes" },
+	{ 'p', "pid", "PID[,PID]", "for programs: processes and their new children" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ KEY_PTRACE, "ptrace", NULL, "for programs: use ptrace, not the module" },
 	{ KEY_IN_PLACE, "in-place", NULL, "patch each block in place; do not move functions" },
@@ -212,8 +212,8 @@ static bool counts_programs(const struct cli_command *self, const struct count_r
 	for (size_t i = 0; i < cr->wants; i++)
 		programs += is_of_program(cr->want[i]);
 	if (programs && programs < cr->wants)
-		cli_usage_error(self, "-e: cannot count blocks of the kernel and of programs "
-				      "together");
+		cli_usage_error(self, "-e: cannot count kernel blocks and program blocks at "
+				      "the same time");
 	if (!programs && cr->ptrace)
 		cli_usage_error(self, "--ptrace applies only to blocks of programs");
 	if (programs && cr->spliced.debug)
@@ -309,12 +309,13 @@ const struct cli_command cmd_count = {
 	.text = "Patches counters into the kernel's text, runs COMMAND (or waits for --duration\n"
 		"or Ctrl-C), and removes them. Executions by all tasks and interrupts are\n"
 		"counted. FUNCTION may be a pattern, or MODULE:FUNCTION. +OFFSET or #NUMBER\n"
-		"selects one block, as shown by kernlens blocks; :post counts after the last\n"
-		"instruction of a block that does not transfer control.\n"
-		"Needs CAP_SYS_ADMIN, CAP_SYS_RAWIO and CAP_SYSLOG, and no kernel lockdown.\n"
-		"With PATH, blocks of a program or library are counted through uprobes: in\n"
-		"COMMAND, in the processes of -p, or else in all. Without CAP_SYS_ADMIN or the\n"
-		"module, and with --ptrace, ptrace patches COMMAND or your own processes of -p.\n"
+		"selects one block, as shown by kernlens blocks. :post counts a block after its\n"
+		"last instruction that is not a jump, call or return, instead of at its start.\n"
+		"Requires CAP_SYS_ADMIN, CAP_SYS_RAWIO and CAP_SYSLOG, and no kernel lockdown.\n"
+		"With PATH, blocks of a program or library are counted with uprobes: in COMMAND,\n"
+		"in the processes given with -p, or otherwise in all processes. With --ptrace, or\n"
+		"without CAP_SYS_ADMIN or the module, ptrace is used instead: on COMMAND, or on\n"
+		"your own processes given with -p.\n"
 		"\n"
 		"  kernlens count -e block:ksys_read -- cat /etc/passwd\n"
 		"  kernlens count -e 'block:vfs_*' --duration 5\n"

@@ -33,7 +33,7 @@ static const struct cli_option options[] = {
 	{ KEY_LCOV, "lcov", "FILE", "write a tracefile for lcov" },
 	{ KEY_DEBUG, "debug", "PATH", "with --lcov: kernel debug information" },
 	{ 'o', "output", "FILE", "write the table or JSON to FILE" },
-	{ KEY_DIFF, "diff", NULL, "compare two --json results; run nothing" },
+	{ KEY_DIFF, "diff", NULL, "compare two --json results instead of counting" },
 	{},
 };
 
@@ -148,7 +148,7 @@ static int exec_coverage(const struct cli_command *self, int argc, char **argv)
 		take_option(cr, &parser, key);
 	if (cr->diff) {
 		if (parser.n_words != 2 || cr->wants || cr->all || cr->lcov || cr->spliced.debug)
-			cli_usage_error(self, "--diff takes exactly two --json files, and not "
+			cli_usage_error(self, "--diff requires exactly two --json results, without "
 					      "--functions, --all, --lcov or --debug");
 		status = cli_coverage_diff(parser.words[0], parser.words[1]);
 	} else {
@@ -171,9 +171,9 @@ const struct cli_command cmd_coverage = {
 	.options = options,
 	.runs_command = true,
 	.text = "Attaches a counter to each block, runs COMMAND, and removes the counters.\n"
-		"Executions by all tasks and interrupts are counted. --all takes half a minute on\n"
-		"an emulated machine, and some hundred megabytes of memory.\n"
-		"Needs CAP_SYS_ADMIN, CAP_SYS_RAWIO and CAP_SYSLOG, and no kernel lockdown.\n"
+		"Executions by all tasks and interrupts are counted. --all needs several hundred\n"
+		"megabytes of memory, and up to half a minute for setup on an emulated machine.\n"
+		"Requires CAP_SYS_ADMIN, CAP_SYS_RAWIO and CAP_SYSLOG, and no kernel lockdown.\n"
 		"\n"
 		"  kernlens coverage --functions 'ext4_*' -- tar xf linux.tar\n"
 		"  kernlens coverage --all --json -o a.json -- make\n"

@@ -43,9 +43,9 @@ static const struct cli_option options[] = {
 	{ KEY_SINCE, "since", "TIME", "start: 2h or 3d (ago), or YYYY-MM-DD[ HH:MM]" },
 	{ KEY_UNTIL, "until", "TIME", "end, in the same format as --since" },
 	{ 'v', "variables", "LIST", "show these figures" },
-	{ KEY_COMM, "comm", "PATTERN", "groups of matching processes, not the system" },
+	{ KEY_COMM, "comm", "PATTERN", "groups of matching processes instead of the system" },
 	{ KEY_FULL, "full", NULL, "one line per figure: minimum, mean, maximum, sum" },
-	{ KEY_CSV, "csv", NULL, "write the same as CSV" },
+	{ KEY_CSV, "csv", NULL, "write the values of --full as CSV" },
 	{ KEY_SVG, "svg", "FILE", "plot: write an SVG file" },
 	{ KEY_INTERVAL, "interval", "SECONDS", "record: interval between samples (10)" },
 	{ KEY_ONCE, "once", NULL, "record: take two samples and exit" },
@@ -381,12 +381,12 @@ const struct cli_command cmd_history = {
 	.args = "[print | record | plot [FIGURE...]]",
 	.help = "Record, print and plot system activity by minute, hour, day and month",
 	.options = options,
-	.text = "`record' samples the system and its processes and keeps summaries of minutes for\n"
-		"a day, hours for 31 days, days for two years, and months, in a database of\n"
-		"bounded size. `print' shows mean values; of counters, per second. Figures of the\n"
-		"system are load, memory, faults, storage, swap, interrupts, switches and CPU\n"
-		"times; figures with --comm are count, cpu_time, rss, io_bytes, maj_faults and\n"
-		"min_faults.\n"
+	.text = "`record' samples the system and its processes, and keeps summaries in a database\n"
+		"of bounded size: by minute for a day, by hour for 31 days, by day for two years,\n"
+		"and by month. `print' shows mean values, or the rate per second for counters.\n"
+		"The figures for the system are load, memory, faults, storage, swap, interrupts,\n"
+		"switches and CPU times. The figures with --comm are count, cpu_time, rss,\n"
+		"io_bytes, maj_faults and min_faults.\n"
 		"\n"
 		"  kernlens history --minutes --since 1h\n"
 		"  kernlens history plot load_1 pgmajfault --days --svg load.svg\n"

@@ -34,13 +34,13 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'p', "pid", "PID[,PID]", "running processes and what they start" },
+	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
 	{ 'u', "user", "USER", "all tasks of a user" },
 	{ 'a', "all", NULL, "all tasks" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ 'i', "interval", "SECONDS", "print the tables repeatedly" },
 	{ KEY_BY, "by", "WHAT", "process (default), thread, stack, reason or waker" },
-	{ KEY_TOP, "top", "NUMBER", "rows per table (20), waits in JSON (1000)" },
+	{ KEY_TOP, "top", "NUMBER", "rows per table (20), or waits in JSON (1000)" },
 	{ KEY_DEPTH, "depth", "FRAMES", "maximum depth of stack traces (32)" },
 	{ KEY_WAKERS, "waker-stacks", NULL, "also collect stack traces of wakers" },
 	{ KEY_SUMS, "sums", NULL, "times only: no stack traces, no wakers" },
@@ -325,9 +325,10 @@ static int exec_latency(const struct cli_command *self, int argc, char **argv)
 		if (!cli_select_option(&lr->session.select, &parser, key))
 			take_option(lr, &parser, key);
 	if (lr->sums && (lr->wakers || lr->folded || lr->svg || lr->html))
-		cli_usage_error(self, "--sums records no stack traces");
+		cli_usage_error(self, "--sums cannot be used with --waker-stacks, --folded, --svg "
+				      "or --html");
 	if (lr->interval_ns && (cli_settings.json || lr->folded))
-		cli_usage_error(self, "--interval prints only tables");
+		cli_usage_error(self, "--interval cannot be used with --json or --folded");
 	if (!lr->report.top)
 		lr->report.top = cli_settings.json ? TOP_JSON : TOP_TABLE;
 	if (parser.n_words)
@@ -343,9 +344,9 @@ const struct cli_command cmd_latency = {
 	.help = "Show how long tasks run, wait and sleep, and what wakes them",
 	.options = options,
 	.runs_command = true,
-	.text = "Measures in the kernel, for each task: how long it ran, waited for a CPU and\n"
-		"slept; where it slept and what for, what woke it, and what that waker had waited\n"
-		"for.\n"
+	.text = "Measures, for each task, how long it ran, waited for a CPU and slept; where it\n"
+		"slept and what it waited for; what woke it, and what that waker had itself been\n"
+		"waiting for. The sums are made in the kernel; no events are recorded.\n"
 		"\n"
 		"  kernlens latency -- make\n"
 		"  kernlens latency -a --duration 10 --by reason\n"

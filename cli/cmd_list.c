@@ -220,11 +220,12 @@ const struct cli_command cmd_list = {
 	.args = "[OPTION...] [events|groups|variables|handlers|masksets] [PATTERN]",
 	.help = "List events, variables, handlers and masksets",
 	.options = options,
-	.text = "PATTERN is a name, a glob, a group, several of these with commas, or part of a\n"
-		"name. The name of one event shows its fields. System calls are summarized unless\n"
-		"PATTERN selects them. The letter before an event: D in RDEFAULT and RALL, A in\n"
-		"RALL, R only when requested by name, - unavailable (with the reason). Variables\n"
-		"are the values that record -v accepts.\n"
+	.text = "PATTERN is a name, a glob, a group, a comma-separated list of these, or part of\n"
+		"a name. If it is the name of one event, the fields of that event are shown.\n"
+		"System calls are summarized unless PATTERN selects them.\n"
+		"The letter before an event shows which masksets contain it: D RDEFAULT and RALL,\n"
+		"A only RALL, R none (it must be requested by name). Unavailable events have a -\n"
+		"instead, and the reason. Variables are the values that record -v accepts.\n"
 		"\n"
 		"  kernlens list\n"
 		"  kernlens list sched,'irq_*'\n"

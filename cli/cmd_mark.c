@@ -13,7 +13,7 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ KEY_VALUE, "value", "N", "number of the mark (0); with -, of the first line" },
+	{ KEY_VALUE, "value", "N", "number of the mark (0), or of the first one with -" },
 	{},
 };
 
@@ -99,9 +99,9 @@ const struct cli_command cmd_mark = {
 	.args = "[--value N] [TEXT... | -]",
 	.help = "Write a mark into all running sessions",
 	.options = options,
-	.text = "Sessions that record the event `mark' receive it if they may see the process\n"
-		"that makes it. With -, each line of standard input is a mark; numbers count up\n"
-		"from N.\n"
+	.text = "The mark goes to all running sessions that record the event `mark' and may see\n"
+		"the process that makes it. With -, each line of standard input becomes a mark,\n"
+		"and the marks are numbered from N.\n"
 		"\n"
 		"  kernlens mark 'the test begins'\n"
 		"  tail -f /var/log/app.log | kernlens mark -\n",

@@ -145,7 +145,7 @@ static void list_entry(const struct entry *entry, struct cli_table *table, json_
 	cli_table_add(table, "%s", entry->name);
 	cli_table_add(table, "%s", entry->path ? entry->path : "built in");
 	/* An error message may have several lines; the first says most. */
-	cli_table_add(table, "%s%.*s", good ? "" : "wrong: ", (int)strcspn(help, "\n"), help);
+	cli_table_add(table, "%s%.*s", good ? "" : "invalid: ", (int)strcspn(help, "\n"), help);
 }
 
 /* List all masksets available here, as a table, JSON or only their names. */
@@ -469,9 +469,10 @@ const struct cli_command cmd_maskset = {
 		"                import FILE [NAME] | use NAME] [OPTION...]",
 	.help = "Manage named sets of events, and switch a session to one",
 	.options = options,
-	.text = "A maskset is a text file. Each line has probe points with filter and handler, as\n"
-		"for record -e; # starts a comment. Later lines override earlier ones. record,\n"
-		"live and stat take its name with -m; the handler use(NAME) switches to it.\n"
+	.text = "A maskset is a text file. Each line has probe points with an optional filter and\n"
+		"handler, as for record -e; # starts a comment. Later lines override earlier\n"
+		"ones. record, live and stat take its name with -m; the handler use(NAME)\n"
+		"switches to it.\n"
 		"\n"
 		"  kernlens maskset create quiet -e sched_process_exec -e 'syscalls :count'\n"
 		"  kernlens maskset set quiet -e '!syscall_*_futex'\n"

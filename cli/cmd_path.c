@@ -28,7 +28,7 @@ enum {
 #define NO_TASK (1ull << 40)
 
 static const struct cli_option options[] = {
-	{ 'p', "pid", "PID[,PID]", "running processes and what they start" },
+	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
 	{ 'u', "user", "USER", "all tasks of a user" },
 	{ 'a', "all", NULL, "all tasks" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
@@ -349,12 +349,12 @@ const struct cli_command cmd_path = {
 	.help = "Show which paths through a kernel function are taken, and how often",
 	.options = options,
 	.runs_command = true,
-	.text = "Records each basic block of FUNCTION that COMMAND executes (or the tasks of -a,\n"
-		"-p or -u, until --duration or Ctrl-C), and counts the paths. A path ends where\n"
-		"the function is left or a loop starts again. With --edges, nothing is recorded:\n"
-		"a few blocks are counted, from which the counts of all others and of edges\n"
-		"follow.\n"
-		"Needs CAP_SYS_ADMIN, CAP_SYS_RAWIO and CAP_SYSLOG, and no kernel lockdown.\n"
+	.text = "Records each basic block of FUNCTION that COMMAND executes, or the tasks given\n"
+		"with -a, -p or -u (for --duration or until Ctrl-C), and counts the paths. A path\n"
+		"ends where the function is left or a loop starts again. With --edges, nothing is\n"
+		"recorded: a few blocks are counted, and the counts of all other blocks and of\n"
+		"the edges are derived from these.\n"
+		"Requires CAP_SYS_ADMIN, CAP_SYS_RAWIO and CAP_SYSLOG, and no kernel lockdown.\n"
 		"\n"
 		"  kernlens path ksys_read -- cat /etc/passwd\n"
 		"  kernlens path vfs_write --top 5 --asm -p 1234 --duration 10\n"

@@ -28,10 +28,10 @@ static const struct cli_option options[] = {
 	{ 'e', "event", "EVENTS", "only these events: names, globs, groups" },
 	{ 'p', "pid", "PID[,PID]", "only these processes or threads" },
 	{ KEY_CPU, "cpu", "N", "only this CPU" },
-	{ KEY_FROM, "from", "SECONDS", "only from this time after the start" },
-	{ KEY_TO, "to", "SECONDS", "only up to this time after the start" },
+	{ KEY_FROM, "from", "SECONDS", "only events from this time since the start" },
+	{ KEY_TO, "to", "SECONDS", "only events up to this time since the start" },
 	{ KEY_TIME, "time", "KIND", "relative (to the start) or wall (since 1970)" },
-	{ KEY_NO_DEMANGLE, "no-demangle", NULL, "print linker names of C++ and Rust functions" },
+	{ KEY_NO_DEMANGLE, "no-demangle", NULL, "print mangled names of C++ and Rust functions" },
 	{},
 };
 
@@ -198,8 +198,8 @@ const struct cli_command cmd_print = {
 	.args = "[OPTION...] TRACE",
 	.help = "Print a recorded trace as text, CSV, JSON, BER or like strace",
 	.options = options,
-	.text = "The events of all CPUs are merged by time. Lost records are shown as lines of\n"
-		"their own, and their total is printed to stderr at the end.\n"
+	.text = "The events of all CPUs are merged in order of time. Lost records are shown as\n"
+		"lines of their own, and their total is printed to stderr at the end.\n"
 		"\n"
 		"  kernlens print DIR\n"
 		"  kernlens print DIR -e sched_switch,irq --cpu 0 --from 1.5 --to 2\n"

@@ -203,9 +203,9 @@ static void take_ids(const struct cli_command *self, struct proc *p, char **word
 	    p->uid == UINT64_MAX && p->style != CLI_PROC_CSV && !p->sections)
 		p->sections = CLI_PROC_DEFAULT;
 	if (p->tree && p->by)
-		cli_usage_error(self, "--tree, or --by");
+		cli_usage_error(self, "--tree cannot be used with --by");
 	if (p->style == CLI_PROC_CSV && cli_settings.json)
-		cli_usage_error(self, "--csv, or --json");
+		cli_usage_error(self, "--csv cannot be used with --json");
 }
 
 /* ------------------------------------------------------------------ columns */
@@ -425,14 +425,15 @@ const struct cli_command cmd_proc = {
 	.args = "[-a | PID...]",
 	.help = "Show processes and their variables",
 	.options = options,
-	.text = "On a terminal, and with none of PID, -a, --list, --by, --top, --tree, --comm,\n"
-		"--watch, --csv and --json: a full-screen view, see kernlens-proc-view(7).\n"
-		"With one PID and no option that requests a list: a page about it. --show selects\n"
-		"parts of it: task, wait, syscall, stack, memory, maps, files, sockets, io,\n"
-		"signals, rights, limits, affinity, namespaces, cgroups, children, env.\n"
-		"Ordinary users see their own processes. The values of a process are the totals\n"
-		"of its threads; for the ID of a thread, its own.\n"
-		"--by takes a column, or a word for a list: memory, thrashing (major page\n"
+	.text = "On a terminal, without PID, -a, --list, --by, --top, --tree, --comm, --watch,\n"
+		"--csv and --json, shows a full-screen view; see kernlens-proc-view(7).\n"
+		"With one PID and no option that requests a list, prints a page about that\n"
+		"process. --show selects its sections: task, wait, syscall, stack, memory, maps,\n"
+		"files, sockets, io, signals, rights, limits, affinity, namespaces, cgroups,\n"
+		"children, env.\n"
+		"Ordinary users see their own processes. The values of a process are totals over\n"
+		"its threads; if PID is the ID of a thread, they are those of the thread.\n"
+		"--by takes a column, or the name of a list: memory, thrashing (major page\n"
 		"faults), cpu, io, switches, sleepers, files (growth of the number of open\n"
 		"files).\n"
 		"The exit status is 1 if a PID does not exist.\n",

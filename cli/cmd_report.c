@@ -188,7 +188,7 @@ static void print_sleepers(struct report *r)
 	cli_table_print(table, stdout, 2);
 	print_rest(shown, all);
 	if (omitted)
-		printf("  Left out: %zu task%s that the session did not follow\n", omitted,
+		printf("  Omitted: %zu task%s that the session did not trace\n", omitted,
 		       omitted == 1 ? "" : "s");
 }
 
@@ -308,7 +308,7 @@ static void print_cpus(const struct report *r)
 
 	printf("CPUs       %u with events", r->processes.n_cpus);
 	if (state->streams_missing)
-		printf(", %s%u of %u recorded missing%s", cli_style(stdout, CLI_RED),
+		printf(", %sfiles of %u of %u CPUs missing%s", cli_style(stdout, CLI_RED),
 		       state->streams_missing, state->streams, cli_style(stdout, CLI_PLAIN));
 	putchar('\n');
 }
@@ -498,13 +498,13 @@ const struct cli_command cmd_report = {
 	.args = "[OPTION...] [syscalls|sleepers|events] TRACE",
 	.help = "Summarize a recorded trace in tables",
 	.options = options,
-	.text = "  syscalls  by process and call: number, errors, time\n"
-		"  sleepers  by thread: time asleep, waiting for a CPU, running\n"
-		"  events    number, first and last time\n"
+	.text = "  syscalls  number of calls, errors and time, by process and system call\n"
+		"  sleepers  time asleep, waiting for a CPU and running, by thread\n"
+		"  events    number, first and last time, by event\n"
 		"\n"
-		"Without a table, an overview with the top rows of each. syscalls needs the\n"
-		"events of the group syscalls; sleepers needs sched_switch, sched_waking and\n"
-		"sched_wakeup.\n"
+		"Without the name of a table, prints an overview with the top rows of each.\n"
+		"syscalls requires the events of the group syscalls; sleepers requires\n"
+		"sched_switch, sched_waking and sched_wakeup.\n"
 		"\n"
 		"  kernlens report DIR\n"
 		"  kernlens report syscalls DIR --top 20\n"

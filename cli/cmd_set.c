@@ -162,7 +162,7 @@ static void set_all_threads(struct set *s, int32_t id)
 		s->status = cli_library_error(fresh, "threads of %d", id);
 	/* The threads are not visible, but the kernel may allow the setting all the same. */
 	if (!done.n && fresh >= 0) {
-		cli_note("cannot list the threads of %d: setting only the thread with that ID", id);
+		cli_note("cannot list the threads of %d; setting only the thread with this ID", id);
 		set_of_threads(s, id, 0);
 	}
 	kl_inspect_destroy(inspect);

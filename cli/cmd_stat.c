@@ -186,8 +186,8 @@ static int count_events(struct stat_run *st)
 	int error, status;
 
 	if (memchr(st->session.map, KL_HANDLER_log, KL_EV_MAX))
-		cli_usage_error(st->session.command, "stat only counts events; use record to "
-						     "log them");
+		cli_usage_error(st->session.command, "stat only counts events; use kernlens "
+						     "record to record them");
 	status = cli_run_begin(&st->run);
 	if (status)
 		return status;

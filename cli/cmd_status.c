@@ -170,7 +170,7 @@ static void print_module(const struct kl_abi_info *info)
 	printf("module     %s, ABI %u, loaded\n", version, info->abi_version);
 	printf("clock      %s, %.3f MHz\n", clock_name(info->clock), (double)info->clock_hz / 1e6);
 	printf("CPUs       %u\n", info->cpus);
-	printf("you see    %s%s%s\n",
+	printf("access     %s%s%s\n",
 	       info->may & KL_MAY_SEE_ALL ? "all tasks" : "your own processes",
 	       info->may & KL_MAY_SEE_ADDRESSES ? ", kernel addresses" : "",
 	       info->may & KL_MAY_HOOK_FUNCTIONS ? ", kernel functions" : "");
@@ -294,9 +294,9 @@ const struct cli_command cmd_status = {
 	.name = "status",
 	.args = "",
 	.help = "Show the module, its clock, sessions and limits",
-	.text = "Shows your own sessions, or with CAP_PERFMON those of all users, and the usage\n"
-		"and limits of your account, or with CAP_PERFMON of all accounts. Root can change\n"
-		"the limits in /sys/module/kernlens/parameters.\n"
+	.text = "Shows your own sessions, and the usage and limits of your account. With\n"
+		"CAP_PERFMON, shows those of all users. Root can change the limits in\n"
+		"/sys/module/kernlens/parameters.\n"
 		"The exit status is 1 if the module is not loaded.\n",
 	.exec = exec_status,
 };

@@ -30,9 +30,9 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'f', "file", "FILE", "rules (" DEFAULT_FILE " without RULE)" },
+	{ 'f', "file", "FILE", "rules (without RULE: " DEFAULT_FILE ")" },
 	{ KEY_INTERVAL, "interval", "SECONDS", "interval between checks (1)" },
-	{ KEY_ONCE, "once", NULL, "check once, only report; exit with 3 if any is true" },
+	{ KEY_ONCE, "once", NULL, "check once, do not act; exit with 3 if any holds" },
 	{ KEY_CHECK, "check", NULL, "only parse the rules" },
 	{ KEY_TIMEOUT, "timeout", "SECONDS", "time limit for commands (30)" },
 	{},
@@ -395,7 +395,7 @@ static int exec_watch(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cmd_watch = {
 	.name = "watch",
 	.args = "[RULE...]",
-	.help = "Raise alarms by rules about processes and the system",
+	.help = "Raise alarms based on rules about processes and the system",
 	.options = options,
 	.text = "A RULE is  [NAME:] CONDITION [for DURATION] [clear below N | clear CONDITION]\n"
 		"[of comm PATTERN|user NAME|pid N|cgroup PATH|total ...] [do log|mark|freeze SESSION|\n"

@@ -110,7 +110,7 @@ void cli_note_lines(const char *text)
 			left++;
 	}
 	if (left)
-		cli_note("%u more such notes", left);
+		cli_note("%u more notes not shown", left);
 }
 
 char *cli_format(const char *format, ...)
@@ -354,7 +354,7 @@ static const struct {
 	[KL_MASKSET_RNOTHING] = { "RNOTHING", "No events" },
 	[KL_MASKSET_RALL] = { "RALL", "All events except those that must be requested by name" },
 	[KL_MASKSET_RDEFAULT] = { "RDEFAULT",
-				  "Events that analyses need, at low cost: tasks, system calls, "
+				  "Low-cost events that most analyses need: tasks, system calls, "
 				  "I/O" },
 };
 

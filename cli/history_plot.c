@@ -250,7 +250,7 @@ int cli_history_plot(const struct cli_history *h, const char *svg)
 			free(curves[n].points);
 	}
 	if (!n)
-		status = cli_error(-ENODATA, "no summaries for that time");
+		status = cli_error(-ENODATA, "no summaries in this period");
 	else if (svg)
 		status = svg_file(h, curves, n, svg);
 	for (size_t i = 0; i < n; i++) {

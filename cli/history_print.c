@@ -191,7 +191,7 @@ int cli_history_print(const struct cli_history *h)
 		return print_json(h);
 	default:
 		if (!h->n)
-			cli_note("no summaries for that time");
+			cli_note("no summaries in this period");
 		else if (h->full)
 			print_full(h);
 		else

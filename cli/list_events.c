@@ -109,12 +109,12 @@ static const char *access_text(const struct kl_class *class)
 {
 	switch (class->access) {
 	case KL_ACCESS_SELF:
-		return "for your own tasks";
+		return "see it only for their own tasks";
 	case KL_ACCESS_ABOUT:
 	case KL_ACCESS_ABOUT2:
-		return "for your own tasks; fields about other tasks are blank";
+		return "see it only for their own tasks; fields about other tasks are blank";
 	}
-	return "not at all: it is about the whole machine";
+	return "cannot see it: it describes the whole machine";
 }
 
 static int print_one(const struct cli_list *list, const struct kl_class *class)
@@ -134,7 +134,7 @@ static int print_one(const struct cli_list *list, const struct kl_class *class)
 	       *can.reason ? ": " : "", can.reason);
 	if (can.sessions)
 		printf("  in use     by %u session%s\n", can.sessions, can.sessions > 1 ? "s" : "");
-	printf("  without privilege you see it %s\n\n", access_text(class));
+	printf("  unprivileged users %s\n\n", access_text(class));
 	print_fields(class, 2);
 	return CLI_OK;
 }
@@ -171,8 +171,8 @@ static void print_syscalls(const struct cli_list *list)
 	}
 	printf("  syscall_entry_NAME, syscall_exit_NAME: arguments and result of %u calls", calls);
 	if (absent)
-		printf(" (%u not on this kernel)", absent);
-	puts("\n  kernlens list syscalls shows all of them, kernlens list syscall_entry_openat "
+		printf(" (%u not in this kernel)", absent);
+	puts("\n  kernlens list syscalls shows all of them; kernlens list syscall_entry_openat "
 	     "shows one");
 }
 
@@ -224,7 +224,7 @@ static int print_all(struct cli_list *list, const uint8_t *map)
 	if (cli_settings.json && !list->names)
 		return cli_json_write(list->rows);
 	if (!list->names && !list->device)
-		puts("The kernlens module is not loaded: which events are available is unknown.");
+		puts("The kernlens module is not loaded, so event availability is unknown.");
 	return CLI_OK;
 }
 

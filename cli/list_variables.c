@@ -31,12 +31,12 @@ static int ask(const struct cli_list *list, const struct kl_variable *v,
 static const char *access_text(const struct kl_variable *v)
 {
 	if (!strcmp(v->access, "own"))
-		return "for your own tasks";
+		return "see it only for their own tasks";
 	if (!strcmp(v->access, "parent"))
-		return "for your own tasks whose parent is also yours";
+		return "see it only for their own tasks whose parent is also theirs";
 	if (!strcmp(v->access, "any"))
-		return "unchanged: /proc shows it to all users";
-	return "not at all: it is about the whole machine";
+		return "see it without restriction: /proc shows it to all users";
+	return "cannot see it: it describes the whole machine";
 }
 
 static void add_json(struct cli_list *list, const struct kl_variable *v, int can,
@@ -99,7 +99,7 @@ static int print_one(const struct cli_list *list, const struct kl_variable *v)
 	       can     ? "yes" :
 			 "no",
 	       *reason ? ": " : "", reason);
-	printf("  without privilege you see it %s\n", access_text(v));
+	printf("  unprivileged users %s\n", access_text(v));
 	return CLI_OK;
 }
 

@@ -66,7 +66,8 @@ void cli_losses_explain(const struct kl_trace *trace)
 	if (!is_directory(trace))
 		return;
 	if (state->manifest_damaged)
-		cli_note("the trace's manifest is damaged (%s entries): losses may be incomplete",
+		cli_note("the trace's manifest is damaged (%s entries); more records may be "
+			 "missing",
 			 cli_print_count(number, state->manifest_damaged));
 	else if (!state->manifest)
 		cli_note("the trace has no manifest: records missing at the ends of its files "

@@ -52,7 +52,7 @@ static int choose(void *context, const struct kl_block_graph *graph, bool *chose
 	if (n < 0)
 		return cli_library_error((int)n, NULL);
 	return n ? CLI_OK :
-		   cli_error(-EINVAL, "no block of %s can be counted", graph->function.name);
+		   cli_error(-EINVAL, "%s has no block that can be counted", graph->function.name);
 }
 
 /* Derive the counts of blocks and edges from the counters. */

@@ -168,10 +168,10 @@ static void print_sum(const struct cli_path_result *r, FILE *file)
 	fprintf(file, "\n    %s calls, %s block executions", cli_print_count(number, sum.entries),
 		cli_print_count(other, sum.passes));
 	if (sum.unexplained)
-		fprintf(file, "; %s match no call whose start was seen",
+		fprintf(file, "; %s belong to no observed call",
 			cli_print_count(number, sum.unexplained));
 	if (sum.ambiguous)
-		fprintf(file, "; %s match two calls, and were counted for the inner one",
+		fprintf(file, "; %s fit two calls and were attributed to the inner one",
 			cli_print_count(number, sum.ambiguous));
 	fputc('\n', file);
 	for (uint32_t i = 0; i < r->graph.blocks; i++)
@@ -198,7 +198,8 @@ static int write_text(const struct cli_path_request *request, const struct cli_p
 	if (r->profile)
 		print_sum(r, file);
 	else if (request->check)
-		fprintf(file, "\n    %u blocks differ from their own counters%s\n", r->differ,
+		fprintf(file, "\n    %u derived block counts differ from the counted ones%s\n",
+			r->differ,
 			r->differ ? ": calls were in progress when counting began or ended" : "");
 	fprintf(file, "    %.6f seconds time elapsed\n\n", (double)r->elapsed_ns / 1e9);
 	free(shown);

@@ -121,11 +121,11 @@ static void print_task(const struct kl_details *list)
 	printf(", %s%s\n", kl_detail_state_name(t->state),
 	       t->flags & KL_DETAIL_TASK_KERNEL ? ", kernel thread" : "");
 	printf("  %-11s%s\n", "user", cli_proc_user(user, t->uid));
-	printf("  %-11sparent %d, group %d, session %d", "relatives", t->ppid, t->pgid, t->sid);
+	printf("  %-11sparent %d, group %d, session %d", "IDs", t->ppid, t->pgid, t->sid);
 	printf(t->tracer ? ", traced by %d\n" : "\n", t->tracer);
 	printf("  %-11s%u, CPU %u, %s, nice %d, priority %d\n", "threads", t->threads, t->cpu,
 	       kl_detail_policy_name(t->policy), t->nice, t->prio);
-	printf("  %-11s%llu without I/O, %llu with\n", "faults", (unsigned long long)t->min_faults,
+	printf("  %-11s%llu minor, %llu major\n", "faults", (unsigned long long)t->min_faults,
 	       (unsigned long long)t->maj_faults);
 	print_start(t);
 }
@@ -313,14 +313,14 @@ static const struct section {
 			     .each = cli_proc_file_json },
 	[CLI_PROC_SOCKETS] = { "sockets", "sockets", KL_DETAIL_SOCKETS, cli_proc_print_sockets,
 			       .each = cli_proc_socket_json },
-	[CLI_PROC_IO] = { "io", "read and written", KL_DETAIL_IO, print_io, .one = io_json },
+	[CLI_PROC_IO] = { "io", "I/O", KL_DETAIL_IO, print_io, .one = io_json },
 	[CLI_PROC_SIGNALS] = { "signals", "signals", KL_DETAIL_SIGNALS, cli_proc_print_signals,
 			       .one = cli_proc_signals_json },
 	[CLI_PROC_RIGHTS] = { "rights", "rights", KL_DETAIL_RIGHTS, cli_proc_print_rights,
 			      .one = cli_proc_rights_json },
 	[CLI_PROC_LIMITS] = { "limits", "limits", KL_DETAIL_LIMITS, cli_proc_print_limits,
 			      .one = cli_proc_limits_json },
-	[CLI_PROC_AFFINITY] = { "affinity", "may run on", KL_DETAIL_AFFINITY,
+	[CLI_PROC_AFFINITY] = { "affinity", "CPU affinity", KL_DETAIL_AFFINITY,
 				cli_proc_print_affinity, .one = cli_proc_affinity_json },
 	[CLI_PROC_NAMESPACES] = { "namespaces", "namespaces", KL_DETAIL_NAMESPACES,
 				  print_namespaces, .each = namespace_json },

@@ -102,7 +102,7 @@ static const struct sum {
 	SUM("  code", code),		 SUM("  data", data),
 	SUM("  stack", stack),		 SUM("  locked", locked),
 	SUM("  pinned", pinned),	 SUM("in RAM", rss),
-	SUM("  anonymous", rss_anon),	 SUM("  of files", rss_file),
+	SUM("  anonymous", rss_anon),	 SUM("  file-backed", rss_file),
 	SUM("  shared", rss_shared),	 SUM("  peak", rss_peak),
 	SUM("swapped", swap),		 SUM("page tables", page_tables),
 }, places[] = {

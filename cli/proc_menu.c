@@ -57,7 +57,7 @@ static void show_cpu(const struct kl_abi_detail_task *t)
 
 static void show_faults(const struct kl_abi_detail_task *t)
 {
-	printf("  %llu: %llu without I/O, %llu with\n",
+	printf("  %llu: %llu minor, %llu major\n",
 	       (unsigned long long)(t->min_faults + t->maj_faults),
 	       (unsigned long long)t->min_faults, (unsigned long long)t->maj_faults);
 }
@@ -77,7 +77,7 @@ static void show_start(const struct kl_abi_detail_task *t)
  */
 static void show_links(const struct kl_abi_detail_task *t)
 {
-	puts("  not kept per task by the kernel since Linux 4.2");
+	puts("  not available: Linux 4.2 and later do not keep it per task");
 	if (t->exe_links)
 		printf("  its executable has %u hard link%s\n", t->exe_links,
 		       t->exe_links == 1 ? "" : "s");

@@ -106,7 +106,7 @@ static void print_capabilities(const char *title, uint64_t set)
 {
 	printf("  %-13s", title);
 	if (!set || set == known_capabilities()) {
-		puts(set ? "all capabilities" : "no capability");
+		puts(set ? "all capabilities" : "no capabilities");
 		return;
 	}
 	for (unsigned int i = 0; i < 64; i++) {

@@ -55,7 +55,7 @@ void cli_proc_print_syscall(const struct kl_details *list)
 	struct kl_schema *schema;
 
 	if (s->flags & KL_DETAIL_CALL_RUNNING) {
-		puts("  unknown while it runs");
+		puts("  unknown while it is running");
 		return;
 	}
 	if (s->number < 0) {
@@ -144,7 +144,7 @@ static void print_signal_set(uint64_t set)
 	char text[16];
 
 	if (__builtin_popcountll(set) > 32) {
-		printf("a signal that it does not block");
+		printf("any signal that it does not block");
 		return;
 	}
 	printf("a signal:");
@@ -171,13 +171,13 @@ static void print_lock(const struct kl_abi_detail_wait *w)
 }
 
 static const char *const sentences[] = {
-	[KL_WAIT_NONE] = "nothing: it runs",
-	[KL_WAIT_CPU] = "a CPU: it is ready to run",
+	[KL_WAIT_NONE] = "nothing: it is running",
+	[KL_WAIT_CPU] = "a CPU: it is runnable",
 	[KL_WAIT_STOPPED] = "SIGCONT: it is stopped",
 	[KL_WAIT_TRACED] = "its tracer",
 	[KL_WAIT_PARENT] = "its parent to reap it: it has ended",
 	[KL_WAIT_KERNEL] = "something in the kernel, outside any system call",
-	[KL_WAIT_HIDDEN] = "something in a system call that only its tracer can inspect",
+	[KL_WAIT_HIDDEN] = "something in a system call whose arguments you may not see",
 	[KL_WAIT_SYSCALL] = "something that its system call does not identify",
 	[KL_WAIT_READ] = "data to read",
 	[KL_WAIT_WRITE] = "space to write",
@@ -208,10 +208,10 @@ static void print_reason(const struct kl_detail *e)
 		printf("%s to be opened", cli_proc_text(e->text, e->text_bytes));
 		break;
 	case KL_WAIT_CHILD:
-		printf(w->value ? "the child %llu" : "a child", (unsigned long long)w->value);
+		printf(w->value ? "child %llu" : "a child", (unsigned long long)w->value);
 		break;
 	case KL_WAIT_VFORK:
-		printf("its child %d to execute a program or exit", w->pid);
+		printf("child %d to execute a program or exit", w->pid);
 		break;
 	case KL_WAIT_SIGNAL:
 		print_signal_set(w->value);

@@ -61,7 +61,7 @@ static int begin(struct cli_run *run, struct kl_process_splices *count)
 static void tell(const struct cli_session *session, const struct kl_process_splices_sum *sum)
 {
 	if (*sum->text)
-		cli_note("some blocks are left out: %s", sum->text);
+		cli_note("some blocks are not instrumented: %s", sum->text);
 	else if (!sum->placed)
 		cli_note("%s has not mapped the file", session->select.words[0]);
 	if (sum->without)

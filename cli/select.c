@@ -20,13 +20,13 @@
 const struct cli_option cli_select_options[] = {
 	{ 'e', "event", "EVENTS", "PLACE[/FILTER/][:HANDLER[(...)] [by KEY...]],..." },
 	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL, RNOTHING or your own; -e adds to it" },
-	{ 'p', "pid", "PID[,PID]", "running processes and what they start" },
+	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
 	{ 'u', "user", "USER", "all tasks of a user" },
 	{ 'a', "all", NULL, "all tasks" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
 	{ CLI_KEY_NO_DEMANGLE, "no-demangle", NULL,
-	  "print linker names of C++ and Rust functions" },
+	  "print mangled names of C++ and Rust functions" },
 	{},
 };
 
@@ -141,8 +141,8 @@ static int check_rights(struct cli_session *s)
 		if (process.st_uid != geteuid() &&
 		    !(kl_device_info(s->device)->may & KL_MAY_SEE_ALL))
 			return cli_error(-EPERM,
-					 "process %d is not yours: %s -p needs CAP_PERFMON "
-					 "for it",
+					 "process %d is not yours; %s -p needs CAP_PERFMON "
+					 "to trace it",
 					 select->pid[i], name);
 	}
 	if (kl_device_info(s->device)->may & KL_MAY_SEE_ALL)
@@ -168,7 +168,7 @@ void cli_session_note_left_out(const struct cli_session *s)
 		glob |= strcspn(s->select.spec[i], "*?") < strcspn(s->select.spec[i], "/");
 	/* A user who requests a group or the default does not mean a particular event of it. */
 	if (s->left_out.length && glob)
-		cli_note("not available here:%.200s (kernlens list says why)", s->left_out.data);
+		cli_note("not available here:%.200s (kernlens list shows why)", s->left_out.data);
 }
 
 /* Add the events of -m and -e, in this order; with neither, those of the subcommand. */
@@ -222,7 +222,7 @@ int cli_session_apply(struct cli_session *s)
 		return cli_library_error(error, NULL);
 	omitted = kl_plan_omitted(s->plan);
 	if (omitted)
-		cli_note("%zu matching function%s left out, for which the kernel allows no hook",
+		cli_note("%zu matching function%s omitted, because the kernel cannot trace them",
 			 omitted, omitted == 1 ? " is" : "s are");
 	return CLI_OK;
 }
@@ -341,8 +341,8 @@ static void publish(const struct cli_session *s)
 	const struct kl_record_source source = cli_session_source(s);
 
 	if (kl_record_publish(&source, s->plan))
-		cli_note("event definitions not stored; others that attach cannot decode this "
-			 "session's events: %s",
+		cli_note("cannot store the session's event definitions; other readers cannot "
+			 "decode its events: %s",
 			 kl_error_text());
 }
 

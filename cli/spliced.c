@@ -225,7 +225,7 @@ static int install(struct cli_spliced *sp)
 	if (isatty(STDERR_FILENO) && sp->sum.windows > KL_SPLICE_WINDOWS_MAX)
 		fputs("\r\033[K", stderr);
 	if (ret == -EINTR)
-		return cli_error(0, "interrupted before the command was started");
+		return cli_error(0, "interrupted before the command started");
 	return ret ? cli_library_error(ret, NULL) : CLI_OK;
 }
 
@@ -335,8 +335,7 @@ void cli_spliced_print_sum(const struct cli_spliced *spliced, FILE *file)
 	fprintf(file, "    installed in %.3f s, removed in %.3f s\n", seconds(spliced->install_ns),
 		seconds(spliced->remove_ns));
 	if (spliced->ended_early)
-		fputs("    the machine was about to suspend before the end, and the text was "
-		      "restored:\n"
+		fputs("    the machine was about to suspend, so the counters were removed early:\n"
 		      "    later executions are not counted\n",
 		      file);
 	fputc('\n', file);

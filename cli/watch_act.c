@@ -278,7 +278,7 @@ static void mark(struct cli_watch_acts *acts, const struct kl_watch_alarm *alarm
 			     cli_format("alarm %s %s: %s", alarm->rule->name, state, alarm->text);
 
 	if (kl_device_mark(acts->device, (uint64_t)alarm->pid, text))
-		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: the alarm is not in the traces: %s",
+		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: cannot write a mark for the alarm: %s",
 			      alarm->rule->name, kl_error_text());
 	free(text);
 }
@@ -298,7 +298,7 @@ static void freeze(struct cli_watch_acts *acts, const struct kl_watch_alarm *ala
 		kl_session_close(session);
 	}
 	if (error)
-		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: freezing session %s failed: %s",
+		cli_watch_log(acts, CLI_WATCH_ERROR, "%s: cannot freeze session %s: %s",
 			      alarm->rule->name, name, kl_error_text());
 	else
 		cli_watch_log(acts, CLI_WATCH_INFO, "%s: session %s frozen", alarm->rule->name,

@@ -49,7 +49,7 @@ check "no block is damaged" test "$blocks" = 0
 damaged gone && rm gone/cpu0
 accounts "a stream is removed" gone "$fired"
 kl report gone
-says out '1 of [0-9]+ recorded missing' "report names the CPU whose file is missing"
+says out 'files of 1 of [0-9]+ CPUs missing' "report names the CPU whose file is missing"
 kl print gone
 says out '^CPU 0: [0-9]+ events are in damaged or missing blocks \(' "print says what is missing"
 says err 'in damaged or missing blocks' "and its sum"

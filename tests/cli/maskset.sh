@@ -48,7 +48,7 @@ expect "a wrong file is refused" 2
 says err '^kernlens: bad:2:' "with its line"
 printf 'irq\nsched_switch /next_tid\n' >"$folder/bad"
 kl maskset list
-says out '^bad +.*wrong: .*bad:2:' "a file that went wrong is listed so"
+says out '^bad +.*invalid: .*bad:2:' "a file that went wrong is listed so"
 kl maskset list --json
 json "also in JSON" '.[] | select(.name == "bad").good == false'
 rm "$folder/bad"

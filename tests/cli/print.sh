@@ -47,7 +47,7 @@ kl report sleepers t --json
 json "tasks that the session did not follow have no figures" \
 	'all(.[].comm; test("^(kernlens|ksoftirqd|rcu_|kworker|swapper)") | not)'
 kl report sleepers t
-says out '^  Left out: [1-9][0-9]* tasks? that the session did not follow$' "and the report says how many there are"
+says out '^  Omitted: [1-9][0-9]* tasks? that the session did not trace$' "and the report says how many there are"
 kl report syscalls t --json
 json "calls are counted" '[.[] | select(.syscall == "execve")] | map(.calls) | add == 3'
 json "errors are counted" '[.[] | select(.syscall == "openat" and .comm == "cat")][0].errors >= 1'

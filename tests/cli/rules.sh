@@ -89,7 +89,7 @@ check "its return value" rule '.entries[0] | .count >= 1000 and .sum >= 512000'
 # Some functions of this name cannot be hooked.
 kl stat --json -a -e 'fn:s*:ret' -- grep -q . /proc/self/stat
 expect "a wide pattern" 0
-says err '[1-9][0-9]* matching functions? (is|are) left out, for which the kernel allows no hook' "says how many it leaves out"
+says err '[1-9][0-9]* matching functions? (is|are) omitted, because the kernel cannot trace them' "says how many it leaves out"
 json "and counts the others" 'any(.events[]; .name == "fn:single_open:ret" and .count > 0)'
 kl stat --json -a -e 'fn:*' -- grep -q . /proc/self/stat
 expect "all functions" 0

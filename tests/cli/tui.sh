@@ -298,7 +298,7 @@ more() {
 }
 becomes "more and more" more
 keys Z
-shows "Z: no more" "^Events of $reader: [0-9]+, stopped"
+shows "Z: no more" "^Events of $reader: [0-9]+, paused"
 keys Escape
 shows "back in the list" 'F10Quit'
 becomes "the session is gone" sessions 'length == 0'

@@ -180,7 +180,7 @@ root=$!
 until_true 30 eval '"$kernlens" status | grep -q roots'
 (setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- timeout -s TERM 6 "$kernlens" \
 	watch 'processes > 0 of total do freeze roots' >out 2>err)
-says err 'freezing session roots failed' "and freezes nobody else's session"
+says err 'cannot freeze session roots:' "and freezes nobody else's session"
 check "which goes on" kill -0 $root
 kill -INT $root
 wait $root

@@ -39,7 +39,8 @@ static void change_chosen(struct view *v, int (*act)(struct view *v, int32_t id,
 	if (failed == 1)
 		view_say(v, "%s %d: %s", what, id, strerror(error));
 	else if (failed)
-		view_say(v, "%s: %zu of %zu failed: %s", what, failed, tagged->n, strerror(error));
+		view_say(v, "%s %zu of %zu processes: %s", what, failed, tagged->n,
+			 strerror(error));
 	v->refresh_at = 0;
 }
 

@@ -126,7 +126,7 @@ static const char *state_text(const struct events *e)
 		return ", ended";
 	if (follow_state(e->follow) == FOLLOW_STARTING)
 		return ", starting ...";
-	return e->stopped ? ", stopped" : "";
+	return e->stopped ? ", paused" : "";
 }
 
 static void draw(struct view *v)
@@ -135,7 +135,7 @@ static void draw(struct view *v)
 	const char *const keys[] = {
 		"Esc", "List  ",
 		"F",   e->following ? "Stay  " : "Follow",
-		"Z",   e->stopped ? "Resume " : "Stop  ",
+		"Z",   e->stopped ? "Resume " : "Pause  ",
 		"C",   "Clear ",
 	};
 	struct view_line line;
@@ -226,7 +226,7 @@ void events_enter(struct view *v, int32_t pid, const char *comm, bool as_strace)
 	if (!as_strace || e->strace)
 		e->follow = follow_begin(v->device, pid, as_strace);
 	if (!e->follow) {
-		view_say(v, "No events of %d: out of memory", pid);
+		view_say(v, "Cannot follow process %d: out of memory", pid);
 		free_events(e);
 		return;
 	}

@@ -9,7 +9,7 @@
 
 /* Two columns of keys. */
 static const char *const lines[][4] = {
-	{ "Arrows", "move the bar; left, right: the list", "F5 t", "tree or list" },
+	{ "Arrows", "move the bar; left, right: scroll", "F5 t", "tree or list" },
 	{ "PgUp PgDn", "a page", "+ -", "expand, collapse (tree)" },
 	{ "Home End", "first, last", "F6 > <", "choose what to sort by" },
 	{ "0-9", "go to the process with this ID", "P M T N", "by CPU, memory, time, PID" },
@@ -19,7 +19,7 @@ static const char *const lines[][4] = {
 	{ "H", "threads", "F9 k", "send a signal" },
 	{ "K", "kernel threads", "Enter", "details of the process" },
 	{ "Space", "tag; c: with children", "l", "its files" },
-	{ "U", "remove all tags", "e", "its events as they happen" },
+	{ "U", "untag all", "e", "its events as they happen" },
 	{ "Z", "pause, resume", "s", "its system calls, like strace" },
 	{ "F2 S", "choose columns", "F10 q", "quit" },
 };
@@ -67,7 +67,7 @@ static void add_memory(struct view_line *line)
 
 	line_text(line, STYLE_PLAIN, "Memory: [");
 	add_legend(line, parts, sizeof(parts) / sizeof(*parts));
-	line_text(line, STYLE_PLAIN, "   not available/all]");
+	line_text(line, STYLE_PLAIN, "   used/total]");
 }
 
 static void add_row(struct view_line *line, int row)
