@@ -6,6 +6,7 @@
 
 #include <kernlens/aggregate.h>
 #include <kernlens/error.h>
+#include <kernlens/format.h>
 #include "../base/base.h"
 
 static int by_count(const void *a, const void *b)
@@ -54,12 +55,11 @@ static void print_number(struct kl_buffer *buffer, uint64_t number, const struct
 
 static void print_text(struct kl_buffer *buffer, const __u64 *words)
 {
-	char text[KL_COMM_LEN];
+	char text[KL_COMM_LEN + 1] = "";
 
-	memcpy(text, words, sizeof(text));
-	for (size_t n = 0; n < sizeof(text) && text[n]; n++)
-		kl_buffer_add_char(buffer,
-				   (unsigned char)text[n] < ' ' || text[n] == 0x7f ? '?' : text[n]);
+	memcpy(text, words, KL_COMM_LEN);
+	kl_make_plain(text, strlen(text));
+	kl_buffer_add_string(buffer, text);
 }
 
 void kl_print_aggregate_key(struct kl_buffer *buffer, const struct kl_plan_rule *rule,

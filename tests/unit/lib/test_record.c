@@ -163,6 +163,9 @@ static void test_keys(void)
 
 	memcpy(entry.key, "a\nsixteen bytes!", KL_COMM_LEN);
 	unit_check(prints_key(&rule, 0, &entry, "a?sixteen bytes!"), "a text without its controls");
+	memcpy(entry.key, "\x9bm \xc3\xa9 \xc3\0.......", KL_COMM_LEN);
+	unit_check(prints_key(&rule, 0, &entry, "?m \xc3\xa9 ?"),
+		   "nor terminal controls in eight bits, nor a part of a character");
 	memcpy(entry.key, "short\0\0\0........", KL_COMM_LEN);
 	unit_check(prints_key(&rule, 0, &entry, "short"), "it ends at a NUL");
 	unit_check(prints_key(&rule, 2, &entry, "-7"), "a number has its sign");
