@@ -31,7 +31,7 @@ enum {
 
 static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
-	{ KEY_FORMAT, "format", "FORMAT", CLI_FORMAT_NAMES " (default: text)" },
+	{ KEY_FORMAT, "format", "FORMAT", cli_format_help },
 	{ KEY_TIME, "time", "KIND", "relative (to the first event) or wall (since 1970)" },
 	{ 'v', "variable", "VALUES", "variables or expressions to add to each record" },
 	{ KEY_SESSION, "session", "SESSION", "read an existing session, by name or number" },

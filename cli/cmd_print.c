@@ -23,7 +23,7 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ KEY_FORMAT, "format", "FORMAT", CLI_FORMAT_NAMES " (default: text)" },
+	{ KEY_FORMAT, "format", "FORMAT", cli_format_help },
 	{ 'i', "input", "TRACE", "trace directory, or file written with --format ber" },
 	{ 'e', "event", "EVENTS", "only these events: names, globs, groups" },
 	{ 'p', "pid", "PID[,PID]", "only these processes or threads" },

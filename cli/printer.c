@@ -14,6 +14,14 @@ static const struct cli_format *const formats[] = {
 #undef CLI_FORMAT
 };
 
+/* clang-format off */
+const char cli_format_help[] = "one of:"
+#define CLI_FORMAT(name) " " #name
+#include "format/formats.def"
+#undef CLI_FORMAT
+	"; the first by default";
+/* clang-format on */
+
 void cli_printer_format(struct cli_printer *printer, const struct cli_parser *parser)
 {
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
@@ -22,8 +30,8 @@ void cli_printer_format(struct cli_printer *printer, const struct cli_parser *pa
 			return;
 		}
 	}
-	cli_usage_error(parser->command, "invalid --format \"%s\"; expected " CLI_FORMAT_NAMES,
-			parser->arg);
+	cli_usage_error(parser->command, "invalid --format \"%s\"; expected %.*s", parser->arg,
+			(int)strcspn(cli_format_help, ";"), cli_format_help);
 }
 
 void cli_printer_time(struct cli_printer *printer, const struct cli_parser *parser)

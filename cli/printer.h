@@ -12,8 +12,8 @@
 
 struct cli_format;
 
-/* The names of cli/format/formats.def, for messages and usage texts. */
-#define CLI_FORMAT_NAMES "text, csv, json, strace or ber"
+/* Help for --format: the names in cli/format/formats.def, which the shell completes, too. */
+extern const char cli_format_help[];
 
 enum cli_time {
 	CLI_TIME_DEFAULT, /* relative in text, wall in CSV, none in strace */
