@@ -6,7 +6,7 @@
 /**
  * kl_trace_folder - open a directory of a trace in order to change its contents
  * @dir: directory that @name is relative to, or AT_FDCWD
- * @name: of the trace, or of the folder "kernlens" in it
+ * @name: of the trace, or of the folder ".kernlens" in it
  *
  * In a directory that all users share, another user may have prepared the path. So this refuses
  * symbolic links and directories of other users. Returns a descriptor, or a negative errno with
