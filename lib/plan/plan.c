@@ -207,10 +207,8 @@ static int check_shape(const struct kl_plan *plan, const char *list, const struc
 	if (spec->arguments > handlers[handler]->most)
 		return kl_spec_fail(list, spec->argument[handlers[handler]->most].text,
 				    "%s takes at most %u arguments", name, handlers[handler]->most);
-	if (spec->keys && info && !(info->flags & KL_HANDLER_KEYS))
+	if (spec->keys && !(info ? info->flags & KL_HANDLER_KEYS : handlers[handler]->collects))
 		return kl_spec_fail(list, spec->key[0].text, "%s takes no keys", name);
-	if (spec->keys && !info && !handlers[handler]->collects)
-		return kl_spec_fail(list, spec->key[0].text, "only count, sum and hist take keys");
 	return 0;
 }
 

@@ -113,7 +113,7 @@ static void test_errors(void)
 		{ "sched_switch /next_tid ==/\n", "file:1:26: filter: " },
 		{ "sched_switch :sum(1 +)\n", "file:1:22: sum: " },
 		{ "sched_switch :count by nix\n", "file:1:24: key: " },
-		{ "sched_switch :log by next_tid\n", "file:1:22: only count, sum and hist" },
+		{ "sched_switch :log by next_tid\n", "file:1:22: log takes no keys" },
 		{ "sched_switch next_tid\n", "file:1:14: expected a comma, " },
 		{ "tick:0\n", "file:1:6: a tick" },
 		{ "tp:\n", "file:1:4: expected an event" },
