@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
-#include "common.h"
-#include "output.h"
+#include "base/common.h"
+#include "base/output.h"
+#include "commands.h"
 
 enum {
 	KEY_OPTIONS = CLI_KEY_OWN,

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The command kernlens: the table of subcommands, and the options before the subcommand. */
+/* The command kernlens: the options before the subcommand. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "common.h"
-#include "output.h"
-
-const struct cli_command *const cli_commands[] = {
-#define CLI_COMMAND(name) &cmd_##name,
-#include "commands.def"
-#undef CLI_COMMAND
-	NULL,
-};
+#include "base/common.h"
+#include "base/output.h"
+#include "commands.h"
 
 static int print_version(void)
 {
@@ -35,6 +28,7 @@ static const struct cli_command main_command = {
 	.name = "",
 	.options = main_options,
 	.runs_command = true,
+	.print_help = cli_print_overview,
 };
 
 int main(int argc, char **argv)

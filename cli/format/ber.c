@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "../common.h"
+#include "../base/common.h"
 #include "format.h"
 
 static int init(struct cli_printer *printer)

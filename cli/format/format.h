@@ -3,7 +3,7 @@
 #ifndef KL_CLI_FORMAT_FORMAT_H
 #define KL_CLI_FORMAT_FORMAT_H
 
-#include "../printer.h"
+#include "printer.h"
 
 /**
  * struct cli_format - an output format

@@ -2,7 +2,7 @@
 /* Format `strace`: system calls as strace prints them, with times only if --time requests them. */
 #include <errno.h>
 
-#include "../common.h"
+#include "../base/common.h"
 #include "format.h"
 
 static int init(struct cli_printer *printer)

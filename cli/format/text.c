@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Format `text`: a line an event, losses in red on a terminal. */
-#include "../output.h"
+#include "../base/output.h"
 #include "format.h"
 
 static void add(struct cli_printer *printer, const struct kl_item *item)

@@ -36,6 +36,17 @@ layers() {
 	record   lib/record/*
 	report   lib/report/*
 	monitor  lib/monitor/*
+	commands cli/commands.def
+	cbase    cli/base/*
+	cformat  cli/format/*
+	csession cli/session/*
+	cblock   cli/block/*
+	clatency cli/latency/*
+	clist    cli/list/*
+	cmonitor cli/monitor/*
+	cproc    cli/proc/*
+	crecord  cli/record/*
+	ctrace   cli/trace/*
 	cli      cli/*
 	shown    view/tui/tui.h
 	view     view/*
@@ -81,7 +92,18 @@ allowed() {
 	report   symbolize client reader format symbol block base internal public uapi
 	monitor  client format symbol base internal public uapi
 	shown    internal public
-	cli      internal public shown
+	commands
+	cbase    commands internal public
+	cformat  cbase internal public
+	csession cbase internal public
+	cblock   csession cbase internal public
+	clatency csession cbase internal public
+	clist    csession cbase internal public
+	cmonitor cbase internal public
+	cproc    cbase internal public shown
+	crecord  csession cformat cbase internal public
+	ctrace   cformat cbase internal public
+	cli      commands cbase internal public
 	view     internal public shown
 	example  public
 	END
@@ -92,7 +114,8 @@ allowed() {
 order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
-	base format symbol reader block client ptrace symbolize splice plan record report monitor view cli
+	base format symbol reader block client ptrace symbolize splice plan record report monitor view
+	cbase cformat csession cblock clatency clist cmonitor cproc crecord ctrace cli
 	END
 }
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A subcommand is a row of commands.def, described by its own file. Options are rows of a table, too, so that usage texts, suggestions and completion come from one place.
+ */
+#ifndef KL_CLI_BASE_CLI_H
+#define KL_CLI_BASE_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cli_exit {
+	CLI_OK = 0,
+	CLI_FAILED = 1,
+	CLI_USAGE = 2,
+	CLI_CANNOT_RUN = 126,
+	CLI_NO_COMMAND = 127,
+};
+
+/* Keys of options without a letter; subcommands continue from CLI_KEY_OWN. */
+enum cli_key {
+	CLI_KEY_JSON = 256,
+	CLI_KEY_NO_PAGER,
+	CLI_KEY_COLOR,
+	CLI_KEY_DURATION,
+	CLI_KEY_BUFFER,
+	CLI_KEY_NAME,
+	CLI_KEY_NO_DEMANGLE,
+	CLI_KEY_OWN,
+};
+
+/**
+ * struct cli_option - an option of a subcommand
+ * @key: its letter, or a number from CLI_KEY_OWN on
+ * @name: long name, without "--"
+ * @arg: placeholder of its argument; NULL: it takes none
+ * @help: one line
+ */
+struct cli_option {
+	int key;
+	const char *name;
+	const char *arg;
+	const char *help;
+};
+
+/**
+ * struct cli_command - a subcommand
+ * @name: as typed
+ * @args: synopsis, following the name
+ * @help: one line
+ * @text: rest of the usage text, following the options
+ * @options: terminated by a row without a name; NULL: only the common ones
+ * @shared: further options, shared with other subcommands; or NULL
+ * @runs_command: the words after the options are a command with options of its own
+ * @print_help: prints what --help prints instead of the usage text; or NULL
+ * @exec: runs it; argv[0] is the subcommand. Returns the exit status
+ */
+struct cli_command {
+	const char *name;
+	const char *args;
+	const char *help;
+	const char *text;
+	const struct cli_option *options;
+	const struct cli_option *shared;
+	bool runs_command;
+	void (*print_help)(void);
+	int (*exec)(const struct cli_command *command, int argc, char **argv);
+};
+
+#define CLI_COMMAND(name) extern const struct cli_command cmd_##name;
+#include "../commands.def"
+#undef CLI_COMMAND
+
+/* Options common to all subcommands. */
+extern const struct cli_option cli_common_options[];
+
+/**
+ * struct cli_parser - state of parsing a command line
+ * @command: subcommand whose options are parsed
+ * @argv: words; non-options are moved to the front
+ * @arg: argument of the option just returned
+ * @words: the non-option words, or the command to run
+ * @n_words: number of them; complete when cli_parse() has returned 0
+ */
+struct cli_parser {
+	const struct cli_command *command;
+	int argc;
+	int at;
+	char **argv;
+	char *cluster;
+	char *arg;
+	char **words;
+	int n_words;
+};
+
+void cli_parser_init(struct cli_parser *parser, const struct cli_command *command, int argc,
+		     char **argv);
+int cli_parse(struct cli_parser *parser);
+void cli_print_usage(const struct cli_command *command);
+void cli_usage_error(const struct cli_command *command, const char *format, ...)
+	__attribute__((noreturn, format(printf, 2, 3)));
+uint64_t cli_need_size(const struct cli_command *command, const char *text);
+
+#endif /* KL_CLI_BASE_CLI_H */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Shared by all subcommands: settings, errors, numbers and near matches. */
+#ifndef KL_CLI_BASE_COMMON_H
+#define KL_CLI_BASE_COMMON_H
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <kernlens/internal.h>
+
+/**
+ * struct cli_settings - common options
+ * @json: write documents and errors as JSON
+ * @pager: long output may go through a pager
+ * @color: -1 never, 0 on a terminal, 1 always
+ */
+struct cli_settings {
+	bool json;
+	bool pager;
+	int color;
+};
+
+extern struct cli_settings cli_settings;
+
+/**
+ * cli_error - print an error
+ * @error: negative errno, or 0 if none fits
+ * @format: one sentence without a period
+ *
+ * Prints "kernlens: text" to stderr, or with --json an object to stdout. Returns CLI_FAILED.
+ */
+int cli_error(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/**
+ * cli_usage_message - print an error about the command line
+ * @hint: where to read more; NULL: none
+ */
+void cli_usage_message(const char *hint, const char *message);
+
+/**
+ * cli_library_error - print the library's error text
+ * @error: the library's return value, or -errno
+ * @format: prefix, separated by ": "; NULL: none
+ *
+ * Returns CLI_FAILED.
+ */
+int cli_library_error(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/**
+ * cli_note - print a note that is not an error to stderr
+ * @format: one sentence
+ */
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/**
+ * cli_note_lines - print a note for each line of a text
+ * @text: of more than 10 lines, the rest are only counted
+ */
+void cli_note_lines(const char *text);
+
+/* Formatted text, terminated by NUL, and zeroed memory. The program ends if memory runs out. */
+char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *cli_format_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+void *cli_alloc(size_t bytes);
+
+/**
+ * cli_environment - build the environment of a command
+ * @facts: strings "NAME=value" from cli_format(); owned by the result from now on
+ * @n: number of @facts
+ *
+ * Returns the facts, followed by those variables of this program's own environment that have other
+ * names; terminated by NULL, to be freed by cli_words_free().
+ */
+char **cli_environment(char *const *facts, size_t n);
+void cli_words_free(char **words);
+
+/* Parse a number from the command line. Returns false if the text is not a valid one. */
+bool cli_parse_size(const char *text, uint64_t *bytes);
+bool cli_parse_unsigned(const char *text, uint64_t most, uint64_t *value);
+bool cli_parse_seconds(const char *text, uint64_t *ns);
+
+/* Time of CLOCK_MONOTONIC. */
+uint64_t cli_now_ns(void);
+
+/**
+ * cli_wait_for_signal - make a signal end a wait instead of the program
+ * @signal: blocked from now on, until cli_wait_until() takes it
+ */
+void cli_wait_for_signal(int signal);
+
+/**
+ * cli_wait_until - wait until a time
+ * @ns: CLOCK_MONOTONIC; does not wait if it has passed
+ *
+ * Returns false if a signal of cli_wait_for_signal() came first.
+ */
+bool cli_wait_until(uint64_t ns);
+
+/* Print numbers into @text, which is returned: "12.3 MB" ... */
+#define CLI_NUMBER_MAX 32
+char *cli_print_bytes(char text[CLI_NUMBER_MAX], uint64_t bytes);
+/* Sizes of buffers: "4 MiB", "64 KiB" */
+char *cli_print_size(char text[CLI_NUMBER_MAX], uint64_t bytes);
+/* "1,234,567" */
+char *cli_print_count(char text[CLI_NUMBER_MAX], uint64_t count);
+/* "1.234 ms" ..., always four digits */
+char *cli_print_ns(char text[CLI_NUMBER_MAX], uint64_t ns);
+
+/* Name of a user, valid until the next call; NULL if there is none. */
+const char *cli_user_name(uint32_t uid);
+
+/* Append a text in CSV quotes. */
+void cli_print_csv_text(struct kl_buffer *buffer, const char *text, size_t length);
+
+/* A JSON string from bytes that may not be UTF-8. */
+json_t *cli_json_text(const char *text);
+/* Write a document and a newline to stdout, and release it. */
+int cli_json_write(json_t *document);
+
+/**
+ * cli_open_device - open the device, or report why not
+ *
+ * Returns NULL after an error message.
+ */
+struct kl_device *cli_open_device(void);
+
+/**
+ * cli_open_trace - open a trace, or report why not
+ * @path: trace directory or BER file
+ *
+ * Returns NULL after an error message.
+ */
+struct kl_trace *cli_open_trace(const char *path);
+
+/* Name of a built-in maskset, or "user"; and the reverse, -1 if there is none. */
+const char *cli_maskset_name(unsigned int id);
+int cli_maskset_find(const char *name);
+const char *cli_maskset_help(unsigned int id);
+
+#endif /* KL_CLI_BASE_COMMON_H */

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Parse command lines and print usage texts, both from the tables of the subcommands. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "common.h"
+#include "output.h"
+
+const struct cli_option cli_common_options[] = {
+	{ CLI_KEY_JSON, "json", NULL, "write JSON, including errors" },
+	{ CLI_KEY_COLOR, "color", "WHEN", "auto (default), always or never" },
+	{ CLI_KEY_NO_PAGER, "no-pager", NULL, "do not use a pager" },
+	{ 'h', "help", NULL, "show this help" },
+	{},
+};
+
+void cli_parser_init(struct cli_parser *parser, const struct cli_command *command, int argc,
+		     char **argv)
+{
+	*parser = (struct cli_parser){
+		.command = command,
+		.argc = argc,
+		.at = 1,
+		.argv = argv,
+		.words = argv + 1,
+	};
+	if (command->runs_command)
+		return;
+	/* Report errors as JSON even if they come before --json. */
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--json"))
+			cli_settings.json = true;
+}
+
+static const struct cli_option *find_in(const struct cli_option *options, int key, const char *name,
+					size_t length)
+{
+	for (; options && options->name; options++)
+		if (name ? !strncmp(options->name, name, length) && !options->name[length] :
+			   options->key == key)
+			return options;
+	return NULL;
+}
+
+static const struct cli_option *find_option(const struct cli_command *command, int key,
+					    const char *name, size_t length)
+{
+	const struct cli_option *option = find_in(command->options, key, name, length);
+
+	if (!option)
+		option = find_in(command->shared, key, name, length);
+	return option ? option : find_in(cli_common_options, key, name, length);
+}
+
+static void offer_options(struct kl_near *near, const struct cli_option *options)
+{
+	for (; options && options->name; options++)
+		kl_near_offer(near, options->name);
+}
+
+static void unknown_option(const struct cli_command *command, const char *word)
+{
+	char *name = strndupa(word + 2, strcspn(word + 2, "="));
+	struct kl_near near;
+
+	kl_near_init(&near, name, strlen(name));
+	offer_options(&near, command->options);
+	offer_options(&near, command->shared);
+	offer_options(&near, cli_common_options);
+	if (near.best)
+		cli_usage_error(command, "unknown option --%s; did you mean --%s?", name,
+				near.best);
+	cli_usage_error(command, "unknown option --%s", name);
+}
+
+/* Handle common options. Returns 0 for these, else the key. */
+static int take_option(struct cli_parser *parser, const struct cli_option *option)
+{
+	switch (option->key) {
+	case CLI_KEY_JSON:
+		cli_settings.json = true;
+		return 0;
+	case CLI_KEY_NO_PAGER:
+		cli_settings.pager = false;
+		return 0;
+	case CLI_KEY_COLOR:
+		if (!strcmp(parser->arg, "auto"))
+			cli_settings.color = 0;
+		else if (!strcmp(parser->arg, "always"))
+			cli_settings.color = 1;
+		else if (!strcmp(parser->arg, "never"))
+			cli_settings.color = -1;
+		else
+			cli_usage_error(parser->command,
+					"invalid --color \"%s\"; expected auto, always or never",
+					parser->arg);
+		return 0;
+	case 'h':
+		if (parser->command->print_help)
+			parser->command->print_help();
+		else
+			cli_print_usage(parser->command);
+		exit(cli_finish_output());
+	}
+	return option->key;
+}
+
+static int parse_long(struct cli_parser *parser, char *word)
+{
+	char *value = strchr(word, '=');
+	size_t length = value ? (size_t)(value - word) - 2 : strlen(word) - 2;
+	const struct cli_option *option = find_option(parser->command, 0, word + 2, length);
+
+	if (!option)
+		unknown_option(parser->command, word);
+	if (!option->arg && value)
+		cli_usage_error(parser->command, "--%s does not take an argument", option->name);
+	if (option->arg && !value && parser->at == parser->argc)
+		cli_usage_error(parser->command, "--%s requires an argument: %s", option->name,
+				option->arg);
+	if (option->arg)
+		parser->arg = value ? value + 1 : parser->argv[parser->at++];
+	return take_option(parser, option);
+}
+
+static int parse_letter(struct cli_parser *parser)
+{
+	char letter = *parser->cluster++;
+	const struct cli_option *option = find_option(parser->command, letter, NULL, 0);
+
+	if (!option)
+		cli_usage_error(parser->command, "unknown option -%c", letter);
+	if (option->arg) {
+		if (!*parser->cluster && parser->at == parser->argc)
+			cli_usage_error(parser->command, "-%c requires an argument: %s", letter,
+					option->arg);
+		parser->arg = *parser->cluster ? parser->cluster : parser->argv[parser->at++];
+		parser->cluster = NULL;
+	}
+	return take_option(parser, option);
+}
+
+/**
+ * cli_parse - parse the next option
+ * @parser: command line
+ *
+ * Prints an error and exits if the option is invalid. Returns the option's key, or 0 at the end.
+ */
+int cli_parse(struct cli_parser *parser)
+{
+	int key = 0;
+
+	while (!key) {
+		char *word;
+
+		parser->arg = NULL;
+		if (parser->cluster && *parser->cluster) {
+			key = parse_letter(parser);
+			continue;
+		}
+		parser->cluster = NULL;
+		if (parser->at == parser->argc) {
+			parser->words[parser->n_words] = NULL;
+			return 0;
+		}
+		word = parser->argv[parser->at++];
+		if (word[0] == '-' && word[1] == '-' && word[2]) {
+			key = parse_long(parser, word);
+		} else if (word[0] == '-' && word[1] && word[1] != '-') {
+			parser->cluster = word + 1;
+		} else if (word[0] == '-' && word[1] == '-') {
+			while (parser->at < parser->argc)
+				parser->words[parser->n_words++] = parser->argv[parser->at++];
+		} else {
+			parser->words[parser->n_words++] = word;
+			while (parser->command->runs_command && parser->at < parser->argc)
+				parser->words[parser->n_words++] = parser->argv[parser->at++];
+		}
+	}
+	return key;
+}
+
+static void print_options(const struct cli_option *options)
+{
+	for (; options && options->name; options++) {
+		char letter[8] = "    ", left[64];
+
+		if (options->key < 256)
+			snprintf(letter, sizeof(letter), "-%c, ", options->key);
+		snprintf(left, sizeof(left), "%s--%s%s%s", letter, options->name,
+			 options->arg ? " " : "", options->arg ? options->arg : "");
+		printf("  %-26s  %s\n", left, options->help);
+	}
+}
+
+/**
+ * cli_print_usage - print the usage text of a subcommand
+ * @command: subcommand
+ */
+void cli_print_usage(const struct cli_command *command)
+{
+	const char *bold = cli_style(stdout, CLI_BOLD), *plain = cli_style(stdout, CLI_PLAIN);
+
+	printf("%susage:%s kernlens %s %s\n\n%s.\n\n", bold, plain, command->name, command->args,
+	       command->help);
+	print_options(command->shared);
+	print_options(command->options);
+	print_options(cli_common_options);
+	printf("\n%s\nSee also: man kernlens-%s\n", command->text, command->name);
+}
+
+/**
+ * cli_usage_error - report an invalid command line, and exit
+ * @command: subcommand, or NULL
+ * @format: one sentence
+ */
+void cli_usage_error(const struct cli_command *command, const char *format, ...)
+{
+	char *hint = command && command->exec ? cli_format("Try: kernlens help %s", command->name) :
+						cli_format("Try: kernlens help");
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = cli_format_list(format, args);
+	va_end(args);
+	cli_usage_message(hint, text);
+	exit(CLI_USAGE);
+}
+
+/**
+ * cli_need_size - read the size of a buffer from the command line
+ * @command: the subcommand
+ * @text: as typed; if it is no size, the program explains what one looks like and exits
+ *
+ * Returns the size in bytes.
+ */
+uint64_t cli_need_size(const struct cli_command *command, const char *text)
+{
+	uint64_t bytes;
+
+	if (!cli_parse_size(text, &bytes))
+		cli_usage_error(command, "invalid size \"%s\" (examples: 512K, 16M)", text);
+	return bytes;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens coverage: which basic blocks of the kernel run during a command, and how often. Writes a
+ * table by function to stderr, JSON to stdout, or a tracefile for lcov; or compares two runs.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/common.h"
+#include "../base/output.h"
+#include "coverage.h"
+
+enum {
+	KEY_FUNCTIONS = CLI_KEY_OWN,
+	KEY_ALL,
+	KEY_LCOV,
+	KEY_DEBUG,
+	KEY_TOP,
+	KEY_DIFF,
+	KEY_IN_PLACE,
+	WANTS_MAX = 64,
+	TOP = 40,
+};
+
+static const struct cli_option options[] = {
+	{ KEY_FUNCTIONS, "functions", "PATTERN", "count these functions; repeatable" },
+	{ KEY_ALL, "all", NULL, "count every function of the kernel and its modules" },
+	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
+	{ KEY_IN_PLACE, "in-place", NULL, "patch each block in place; do not move functions" },
+	{ KEY_TOP, "top", "NUMBER", "rows of the table (40); 0: all" },
+	{ KEY_LCOV, "lcov", "FILE", "write a tracefile for lcov" },
+	{ KEY_DEBUG, "debug", "PATH", "with --lcov: kernel debug information" },
+	{ 'o', "output", "FILE", "write the table or JSON to FILE" },
+	{ KEY_DIFF, "diff", NULL, "compare two --json results instead of counting" },
+	{},
+};
+
+struct coverage_run {
+	struct cli_spliced spliced;
+	struct cli_coverage coverage;
+	char *want[WANTS_MAX];
+	size_t wants;
+	bool all;
+	bool diff;
+	uint64_t top;
+	const char *lcov;
+	const char *path;
+};
+
+static int write_lcov(struct coverage_run *cr)
+{
+	FILE *file = cli_create_file(cr->lcov);
+
+	if (!file)
+		return CLI_FAILED;
+	cli_coverage_lcov(&cr->coverage, file);
+	if (fclose(file))
+		return cli_error(-errno, "%s: %s", cr->lcov, strerror(errno));
+	return CLI_OK;
+}
+
+static int write_result(const struct coverage_run *cr)
+{
+	FILE *file = cli_open_result(cr->path, cli_settings.json);
+	int status = CLI_OK;
+
+	if (!file)
+		return CLI_FAILED;
+	if (cli_settings.json) {
+		status = cli_json_write(cli_coverage_json(&cr->coverage, &cr->spliced));
+	} else {
+		char *subject = cli_spliced_subject(&cr->spliced);
+
+		fprintf(file, "\n Blocks %s:\n\n", subject);
+		cli_coverage_print(&cr->coverage, cr->top, file);
+		cli_spliced_print_sum(&cr->spliced, file);
+		free(subject);
+	}
+	return cli_close_result(file, cr->path, status);
+}
+
+static int run(struct coverage_run *cr)
+{
+	int status = cli_spliced_run(&cr->spliced, cr->want, cr->wants);
+
+	if (!status)
+		status = cli_coverage_read(&cr->coverage, &cr->spliced);
+	if (!status && cr->lcov)
+		status = write_lcov(cr);
+	if (!status)
+		status = write_result(cr);
+	cli_coverage_deinit(&cr->coverage);
+	return cli_spliced_end(&cr->spliced, status);
+}
+
+static void take_option(struct coverage_run *cr, const struct cli_parser *parser, int key)
+{
+	const struct cli_command *self = cr->spliced.session.command;
+
+	switch (key) {
+	case KEY_FUNCTIONS:
+		if (cr->wants == WANTS_MAX)
+			cli_usage_error(self, "too many --functions options (maximum %d)",
+					WANTS_MAX);
+		cr->want[cr->wants++] = parser->arg;
+		break;
+	case KEY_ALL:
+		cr->all = true;
+		break;
+	case KEY_IN_PLACE:
+		cr->spliced.in_place = true;
+		break;
+	case KEY_LCOV:
+		cr->lcov = parser->arg;
+		cr->spliced.lines = true;
+		break;
+	case KEY_DEBUG:
+		cr->spliced.debug = parser->arg;
+		break;
+	case KEY_TOP:
+		if (!cli_parse_unsigned(parser->arg, UINT32_MAX, &cr->top))
+			cli_usage_error(self, "\"%s\" is not a number", parser->arg);
+		break;
+	case KEY_DIFF:
+		cr->diff = true;
+		break;
+	case 'o':
+		cr->path = parser->arg;
+		break;
+	default:
+		cli_select_option(&cr->spliced.session.select, parser, key);
+	}
+}
+
+static int exec_coverage(const struct cli_command *self, int argc, char **argv)
+{
+	struct coverage_run *cr = cli_alloc(sizeof(*cr));
+	struct cli_parser parser;
+	int key, status;
+
+	cr->top = TOP;
+	cr->spliced.session.command = self;
+	cli_select_init(&cr->spliced.session.select);
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser)))
+		take_option(cr, &parser, key);
+	if (cr->diff) {
+		if (parser.n_words != 2 || cr->wants || cr->all || cr->lcov || cr->spliced.debug)
+			cli_usage_error(self, "--diff requires exactly two --json results, without "
+					      "--functions, --all, --lcov or --debug");
+		status = cli_coverage_diff(parser.words[0], parser.words[1]);
+	} else {
+		if (cr->spliced.debug && !cr->lcov)
+			cli_usage_error(self, "--debug requires --lcov");
+		if (!cr->wants == !cr->all)
+			cli_usage_error(self, "expected either --functions PATTERN or --all");
+		if (parser.n_words)
+			cr->spliced.session.select.words = parser.words;
+		status = run(cr);
+	}
+	free(cr);
+	return status;
+}
+
+const struct cli_command cmd_coverage = {
+	.name = "coverage",
+	.args = "--functions PATTERN|--all [OPTION...] [--] [COMMAND [ARGUMENT...]]",
+	.help = "Show which kernel blocks run during a command, and how often",
+	.options = options,
+	.runs_command = true,
+	.text = "Attaches a counter to each block, runs COMMAND, and removes the counters.\n"
+		"Executions by all tasks and interrupts are counted. --all needs several hundred\n"
+		"megabytes of memory, and up to half a minute for setup on an emulated machine.\n"
+		"Requires CAP_SYS_ADMIN, CAP_SYS_RAWIO and CAP_SYSLOG, and no kernel lockdown.\n"
+		"\n"
+		"  kernlens coverage --functions 'ext4_*' -- tar xf linux.tar\n"
+		"  kernlens coverage --all --json -o a.json -- make\n"
+		"  kernlens coverage --diff a.json b.json\n"
+		"  kernlens coverage --functions 'vfs_*' --lcov vfs.info -- ls\n",
+	.exec = exec_coverage,
+};

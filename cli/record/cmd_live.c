@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens live: print a session's events as they happen. Blocks that are still being filled are
+ * read too, so that an event is printed within LATENCY_MS.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/common.h"
+#include "../base/output.h"
+#include "../format/format.h"
+#include "../session/alarm.h"
+#include "../session/attach.h"
+#include "../session/run.h"
+#include "../session/select.h"
+
+enum {
+	KEY_FORMAT = CLI_KEY_OWN,
+	KEY_TIME,
+	KEY_SESSION,
+	KEY_ON_ALARM,
+};
+
+#define LATENCY_MS 50
+
+/* Limits one pass over the buffers, so that a busy session does not starve everything else. */
+#define ITEMS_AT_ONCE 100000
+
+static const struct cli_option options[] = {
+	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
+	{ KEY_FORMAT, "format", "FORMAT", cli_format_help },
+	{ KEY_TIME, "time", "KIND", "relative (to the first event) or wall (since 1970)" },
+	{ 'v', "variable", "VALUES", "variables or expressions to add to each record" },
+	{ KEY_SESSION, "session", "SESSION", "read an existing session, by name or number" },
+	{ KEY_ON_ALARM, "on-alarm", "COMMAND", "run this in a shell for each alarm" },
+	{ 'q', "quiet", NULL, "do not print alarms to stderr" },
+	{ 'o', "output", "FILE", "write to FILE; leave stdout to COMMAND" },
+	{},
+};
+
+struct live {
+	struct cli_session session;
+	struct cli_run run;
+	struct cli_printer printer;
+	struct cli_alarms alarms;
+	struct kl_reader *reader;
+	struct kl_live *live;
+	struct kl_timebase timebase;
+	struct kl_trace_info info;
+	struct kl_trace_counts counts;
+	const char *path;
+	const char *joined; /* the existing session that is only read */
+	uint64_t joined_at; /* clock cycles; older events are not printed */
+	bool ran; /* it has been seen running */
+	pid_t self;
+	uint64_t begin_ns; /* of the first item; relative times start here */
+};
+
+static int attach(struct live *l)
+{
+	struct cli_session *s = &l->session;
+	struct kl_abi_time time;
+	int error = kl_device_time(s->device, &time);
+	int fd;
+
+	if (error)
+		return cli_library_error(error, NULL);
+	kl_timebase_fit(&l->timebase, &time, NULL);
+	/* A reader of an existing session must not hold it up. */
+	fd = kl_session_reader(s->session, l->joined ? KL_READER_FROM_NOW : KL_READER_HOLD);
+	if (fd < 0)
+		return cli_library_error(fd, NULL);
+	l->reader = kl_reader_create(fd, kl_device_info(s->device)->cpus, s->config.block_bytes,
+				     KL_BACKEND_MMAP);
+	if (l->reader && l->joined) {
+		kl_reader_join(l->reader);
+		l->joined_at = time.cycles;
+	}
+	if (l->reader)
+		l->live = kl_live_create(l->reader, s->schema, &l->timebase);
+	return l->live ? CLI_OK : cli_library_error(-errno, NULL);
+}
+
+/* Even in an existing session, print only the processes of -p. */
+static bool is_selected(const struct live *l, const struct kl_event *event)
+{
+	const struct cli_select *select = &l->session.select;
+
+	for (unsigned int i = 0; i < select->n_pids; i++)
+		if (event->task.pid == select->pid[i])
+			return true;
+	return !select->n_pids;
+}
+
+/* Leave out the events that printing itself causes. */
+static bool is_shown(const struct live *l, const struct kl_item *item)
+{
+	if (item->kind != KL_ITEM_EVENT)
+		return true;
+	if (item->event->task.pid == l->self ||
+	    item->event->task.pid == kl_record_names_collector(l->session.names))
+		return false;
+	return !l->joined || (item->event->cycles >= l->joined_at && is_selected(l, item->event));
+}
+
+/* Items arrive in order, so the first is the oldest. */
+static bool print_item(struct live *l, const struct kl_item *item)
+{
+	struct kl_item from_first = *item;
+	struct kl_event event;
+
+	if (item->kind != KL_ITEM_EVENT)
+		return cli_printer_add(&l->printer, item);
+	event = *item->event;
+	if (!l->begin_ns)
+		l->begin_ns = event.ns;
+	event.since_ns = event.ns - l->begin_ns;
+	from_first.event = &event;
+	return cli_printer_add(&l->printer, &from_first);
+}
+
+/* Print items up to @now. Returns 1 if there may be more, 0 if not, or -errno. */
+static int print_some(struct live *l, uint64_t now)
+{
+	struct kl_item item;
+	int got;
+
+	for (int i = 0; i < ITEMS_AT_ONCE; i++) {
+		got = kl_live_next(l->live, now, &item);
+		if (got <= 0)
+			return got;
+		if (is_shown(l, &item) && !print_item(l, &item))
+			return -EPIPE;
+	}
+	return 1;
+}
+
+static int look(struct live *l)
+{
+	struct kl_abi_time time;
+	int got = kl_device_time(l->session.device, &time);
+
+	/* Read the stack traces before the records that refer to them. */
+	if (!got && cli_session_has_stacks(&l->session) &&
+	    cli_session_collect(&l->session, true) < 0)
+		got = -EIO;
+	if (!got)
+		got = print_some(l, time.cycles);
+	if (!cli_printer_flush(&l->printer) && got >= 0)
+		got = -EPIPE;
+	return got;
+}
+
+/* Read the statistics if a notification has arrived, or in any case if @wanted. */
+static bool get_stats(struct live *l, bool wanted, struct kl_abi_stats *stats)
+{
+	if (!wanted && !l->run.told)
+		return false;
+	l->run.told = false;
+	if (kl_session_stats(l->session.session, -1, stats))
+		return false;
+	if (cli_alarms_are_new(&l->alarms, stats->alarms))
+		cli_alarms_take(&l->alarms);
+	return true;
+}
+
+/* Has the session ended? An existing session that has not started yet has not. */
+static bool has_ended(struct live *l)
+{
+	struct kl_abi_stats stats;
+
+	cli_alarms_run(&l->alarms);
+	if (!get_stats(l, l->joined, &stats))
+		return false;
+	if (!l->joined)
+		return stats.suspended.times;
+	l->ran |= stats.running || stats.written;
+	return l->ran && !stats.running;
+}
+
+static int finish(struct live *l)
+{
+	int got;
+
+	/* A session that keeps running would never let us finish. */
+	if (l->joined && !has_ended(l))
+		return look(l);
+	got = l->joined ? 0 : cli_session_stop(&l->session);
+
+	if (!got && cli_session_has_stacks(&l->session) &&
+	    cli_session_collect(&l->session, true) < 0)
+		got = -EIO;
+	while (!got && (got = print_some(l, UINT64_MAX)) > 0)
+		got = 0;
+	return got;
+}
+
+static void note_losses(const struct live *l)
+{
+	struct kl_reader_counts counts;
+	char number[CLI_NUMBER_MAX], own[CLI_NUMBER_MAX];
+
+	kl_reader_counts(l->reader, &counts);
+	if (l->joined && counts.lost + counts.missed)
+		cli_note("%s records lost by the session, and %s by this reader (too slow)",
+			 cli_print_count(number, counts.lost), cli_print_count(own, counts.missed));
+	else if (counts.lost + counts.missed)
+		cli_note("%s records lost (try a larger --buffer, or fewer events)",
+			 cli_print_count(number, counts.lost + counts.missed));
+	if (!l->joined)
+		cli_session_note_left_out(&l->session);
+}
+
+/* Of an existing session, take only alarms from now on. */
+static void begin_alarms(struct live *l)
+{
+	struct kl_abi_stats stats;
+
+	cli_alarms_init(&l->alarms, &l->session);
+	if (l->joined && !kl_session_stats(l->session.session, -1, &stats))
+		cli_alarms_skip(&l->alarms, stats.alarms);
+	l->run.news = kl_session_fd(l->session.session);
+}
+
+static int follow(struct live *l)
+{
+	int got = 0, status = l->joined ? cli_run_watch(&l->run) : cli_run_begin(&l->run);
+	struct kl_reader_counts counts;
+	struct kl_abi_stats stats;
+
+	if (status)
+		return status;
+	begin_alarms(l);
+	while (!l->run.over && got >= 0) {
+		/* Check before the last pass, so that the pass sees everything. */
+		l->run.over = has_ended(l);
+		got = look(l);
+		if (l->run.over)
+			break;
+		cli_run_wait(&l->run, kl_reader_fd(l->reader), got > 0 ? 0 : LATENCY_MS);
+	}
+	if (got >= 0)
+		got = finish(l);
+	get_stats(l, true, &stats);
+	cli_alarms_finish(&l->alarms);
+	kl_reader_counts(l->reader, &counts);
+	l->counts = (struct kl_trace_counts){ .blocks = counts.blocks, .corrupt = counts.bad };
+	if (!cli_printer_deinit(&l->printer) || got == -EPIPE)
+		return cli_error(-EPIPE, "cannot write the output");
+	note_losses(l);
+	return got < 0 ? cli_library_error(got, NULL) : CLI_OK;
+}
+
+/* Describe the trace for formats that print it; @counts is filled in at the end. */
+static void describe(struct live *l)
+{
+	kl_trace_info_init(&l->info);
+	memcpy(l->info.uuid, l->session.config.uuid, sizeof(l->info.uuid));
+	snprintf(l->info.trace_name, sizeof(l->info.trace_name), "%s", l->session.config.name);
+	l->info.timebase = l->timebase;
+	l->printer.origin = (struct cli_origin){
+		.schema = l->session.schema,
+		.info = &l->info,
+		.counts = &l->counts,
+	};
+}
+
+static int run(struct live *l)
+{
+	const char *patterns = l->printer.format ? l->printer.format->events : NULL;
+	int status = cli_run_init(&l->run, &l->session);
+
+	if (!status && l->path) {
+		l->printer.file = cli_create_file(l->path);
+		if (!l->printer.file)
+			status = CLI_FAILED;
+	}
+	if (!status && l->joined)
+		status = cli_attach(&l->session, l->joined);
+	else if (!status)
+		status = cli_session_open(&l->session, patterns, KL_HANDLER_log);
+	if (status && l->joined)
+		cli_session_close(&l->session);
+	if (!status) {
+		status = attach(l);
+		if (!status) {
+			cli_session_name_addresses(&l->session);
+			describe(l);
+			status = cli_printer_init(&l->printer);
+		}
+		if (!status)
+			status = cli_run_status(&l->run, follow(l));
+		kl_live_destroy(l->live);
+		kl_reader_destroy(l->reader);
+		cli_session_close(&l->session);
+	}
+	if (l->path && l->printer.file)
+		fclose(l->printer.file);
+	cli_run_deinit(&l->run);
+	return status;
+}
+
+/* An existing session keeps its own selection of events. */
+static void check_joined(const struct live *l)
+{
+	const struct cli_select *select = &l->session.select;
+
+	if (select->n_specs || select->maskset >= 0 || select->variables || select->user ||
+	    select->all || select->words || select->buffer_bytes)
+		cli_usage_error(l->session.command,
+				"--session can be used only with -p, -o, -q, --format, --time, "
+				"--duration and --on-alarm");
+}
+
+static int exec_live(const struct cli_command *self, int argc, char **argv)
+{
+	struct live *l = cli_alloc(sizeof(*l));
+	struct cli_parser parser;
+	int key, status;
+
+	l->session.command = self;
+	l->self = getpid();
+	cli_select_init(&l->session.select);
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser))) {
+		if (cli_select_option(&l->session.select, &parser, key))
+			continue;
+		if (key == KEY_FORMAT)
+			cli_printer_format(&l->printer, &parser);
+		else if (key == KEY_TIME)
+			cli_printer_time(&l->printer, &parser);
+		else if (key == KEY_SESSION)
+			l->joined = parser.arg;
+		else if (key == KEY_ON_ALARM)
+			l->alarms.command = parser.arg;
+		else if (key == 'q')
+			l->alarms.quiet = true;
+		else
+			l->path = parser.arg;
+	}
+	if (parser.n_words)
+		l->session.select.words = parser.words;
+	if (l->joined)
+		check_joined(l);
+	status = run(l);
+	free(l);
+	return status;
+}
+
+const struct cli_command cmd_live = {
+	.name = "live",
+	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
+	.help = "Print events as they happen",
+	.options = options,
+	.shared = cli_select_options,
+	.runs_command = true,
+	.text = "Works like record, but prints to stdout and omits events of kernlens itself.\n"
+		"With --format strace and neither -e nor -m, it prints all system calls.\n"
+		"\n"
+		"  kernlens live -e sched_process_exec,sched_process_exit -a\n"
+		"  kernlens live --format strace -o calls.txt -- ls\n"
+		"  kernlens live -p 1234 -e 'syscall_*_futex'\n"
+		"  kernlens live --session flight -p 1234\n"
+		"  kernlens live -v rss,min_faults -e exception -- ls\n",
+	.exec = exec_live,
+};

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which events of which tasks: the options that record, live and stat share, and the session built
+ * from them. The command is created stopped.
+ */
+#ifndef KL_CLI_SESSION_SELECT_H
+#define KL_CLI_SESSION_SELECT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <kernlens/internal.h>
+
+#include "../base/cli.h"
+#include "child.h"
+
+/* Options for a subcommand's `shared`. */
+extern const struct cli_option cli_select_options[];
+
+enum {
+	CLI_PIDS_MAX = 64,
+	CLI_SPECS_MAX = 64
+};
+
+/* Values of the options. */
+struct cli_select {
+	char *events; /* all -e, separated by commas */
+	const char *spec[CLI_SPECS_MAX]; /* each -e */
+	unsigned int n_specs;
+	char *variables; /* names and globs, separated by commas, or NULL */
+	int maskset; /* KL_MASKSET_*, -1: not given; KL_MASKSET_FIRST_USER: @file */
+	struct kl_maskset *file; /* maskset from a file, or NULL */
+	pid_t pid[CLI_PIDS_MAX];
+	unsigned int n_pids;
+	const char *user;
+	uid_t uid;
+	bool all;
+	uint64_t duration_ns;
+	uint64_t buffer_bytes; /* 0: the default */
+	const char *name; /* name of the session; NULL: generate one */
+	bool raw_names; /* print the linker names of C++ and Rust functions */
+	char **words; /* command line of the command, or NULL */
+};
+
+/**
+ * struct cli_session - a session with everything it needs
+ * @signals: signal mask for the command
+ * @child: the command; its pid is 0 if there is none
+ * @plan: what -e requests
+ * @map: handlers by event; belongs to @plan, never NULL once open
+ * @variables: what -v requests: rows of the table, and expressions of @plan
+ * @names: stack traces and names of addresses; NULL before cli_session_names()
+ * @spliced: programs have been spliced, to emit events
+ * @left_out: names of unavailable events among those requested by glob or group
+ */
+struct cli_session {
+	const struct cli_command *command;
+	struct cli_select select;
+	struct kl_device *device;
+	struct kl_session *session;
+	struct kl_schema *schema;
+	struct kl_abi_variables variables;
+	struct kl_abi_session config;
+	sigset_t signals;
+	struct cli_child child;
+	struct kl_plan *plan;
+	uint8_t *map;
+	struct kl_record_names *names;
+	bool spliced;
+	struct kl_buffer left_out;
+};
+
+void cli_select_init(struct cli_select *select);
+
+/**
+ * cli_select_option - handle an option if it is one of these
+ * @select: changed
+ * @parser: parser, after cli_parse() returned @key
+ *
+ * Returns false if it is another option.
+ */
+bool cli_select_option(struct cli_select *select, const struct cli_parser *parser, int key);
+
+/**
+ * cli_session_open - create the requested session, without starting it
+ * @session: zeroed except for `command`, `select`, `signals` and `config`'s mode
+ * @patterns: events if neither -e nor -m is given; NULL: RDEFAULT
+ * @handler: handler of events that are named without one
+ *
+ * Returns CLI_OK, or another status after an error message; the session is then closed.
+ */
+int cli_session_open(struct cli_session *session, const char *patterns, unsigned int handler);
+
+/**
+ * cli_session_apply - apply the plan to the session
+ * @session: with a compiled plan and its map
+ *
+ * Unavailable events are left out, unless they are named. Returns CLI_OK, or another status after
+ * an error message.
+ */
+int cli_session_apply(struct cli_session *session);
+
+/**
+ * cli_session_start - start the session, then its command
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_session_start(struct cli_session *session);
+
+/* Print the events that match a glob but are unavailable to stderr. */
+void cli_session_note_left_out(const struct cli_session *session);
+
+/* Stop the session. Returns 0 or a negative errno with the library's error text. */
+int cli_session_stop(struct cli_session *session);
+
+/* The session, for functions of the library; valid as long as it is open. */
+struct kl_record_source cli_session_source(const struct cli_session *session);
+
+/* What names the session's stack traces and addresses; it belongs to the session. */
+struct kl_record_names *cli_session_names(struct cli_session *session);
+
+/**
+ * cli_session_collect - read the session's new stack traces, with symbol names
+ * @lines: also look up source lines, which may take seconds
+ *
+ * Returns how many, or a negative number after an error message. No other call of the session may
+ * be in progress.
+ */
+int cli_session_collect(struct cli_session *session, bool lines);
+
+/* Do the session's records have stack traces? */
+bool cli_session_has_stacks(struct cli_session *session);
+
+/**
+ * cli_session_name_addresses - print kernel addresses in events with symbol names from now on
+ *
+ * Does nothing if the user may not see kernel addresses.
+ */
+void cli_session_name_addresses(struct cli_session *session);
+
+/* Close and free the session, and kill a command that has not been started. */
+void cli_session_close(struct cli_session *session);
+
+#endif /* KL_CLI_SESSION_SELECT_H */

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kernlens print: print a recorded trace as text, CSV, JSON or BER, or like strace. */
+#include <stdint.h>
+#include <string.h>
+
+#include "../base/cli.h"
+#include "../base/common.h"
+#include "../base/output.h"
+#include "../format/format.h"
+#include "losses.h"
+
+enum {
+	KEY_FORMAT = CLI_KEY_OWN,
+	KEY_FROM,
+	KEY_TO,
+	KEY_CPU,
+	KEY_TIME,
+	KEY_NO_DEMANGLE,
+};
+
+enum {
+	PIDS_MAX = 64
+};
+
+static const struct cli_option options[] = {
+	{ KEY_FORMAT, "format", "FORMAT", cli_format_help },
+	{ 'i', "input", "TRACE", "trace directory, or file written with --format ber" },
+	{ 'e', "event", "EVENTS", "only these events: names, globs, groups" },
+	{ 'p', "pid", "PID[,PID]", "only these processes or threads" },
+	{ KEY_CPU, "cpu", "N", "only this CPU" },
+	{ KEY_FROM, "from", "SECONDS", "only events from this time since the start" },
+	{ KEY_TO, "to", "SECONDS", "only events up to this time since the start" },
+	{ KEY_TIME, "time", "KIND", "relative (to the start) or wall (since 1970)" },
+	{ KEY_NO_DEMANGLE, "no-demangle", NULL, "print mangled names of C++ and Rust functions" },
+	{},
+};
+
+struct print {
+	const struct cli_command *command;
+	struct cli_printer printer;
+	const char *path;
+	char *events;
+	uint64_t pid[PIDS_MAX];
+	unsigned int n_pids;
+	uint64_t cpu;
+	uint64_t from_ns;
+	uint64_t to_ns;
+	bool raw_names;
+	uint8_t map[KL_EV_IDS];
+};
+
+static void take_pids(struct print *print, const struct cli_parser *parser)
+{
+	char *rest = strdupa(parser->arg), *word;
+
+	while ((word = strsep(&rest, ","))) {
+		if (print->n_pids == PIDS_MAX)
+			cli_usage_error(parser->command, "too many processes (maximum %d)",
+					PIDS_MAX);
+		if (!cli_parse_unsigned(word, INT32_MAX, &print->pid[print->n_pids++]))
+			cli_usage_error(parser->command, "\"%s\" is not a process ID", word);
+	}
+}
+
+static void take_option(struct print *print, const struct cli_parser *parser, int key)
+{
+	const char *arg = parser->arg;
+
+	switch (key) {
+	case KEY_FORMAT:
+		cli_printer_format(&print->printer, parser);
+		break;
+	case KEY_TIME:
+		cli_printer_time(&print->printer, parser);
+		break;
+	case KEY_NO_DEMANGLE:
+		print->raw_names = true;
+		break;
+	case 'e':
+		print->events = print->events ? cli_format("%s,%s", print->events, arg) :
+						parser->arg;
+		break;
+	case 'i':
+		print->path = arg;
+		break;
+	case 'p':
+		take_pids(print, parser);
+		break;
+	case KEY_CPU:
+		if (!cli_parse_unsigned(arg, UINT32_MAX, &print->cpu))
+			cli_usage_error(parser->command, "\"%s\" is not a CPU number", arg);
+		break;
+	case KEY_FROM:
+	case KEY_TO:
+		if (!cli_parse_seconds(arg, key == KEY_FROM ? &print->from_ns : &print->to_ns))
+			cli_usage_error(parser->command, "\"%s\" is not a number of seconds", arg);
+		break;
+	}
+}
+
+static bool is_pid(const struct print *print, const struct kl_task *task)
+{
+	for (unsigned int i = 0; i < print->n_pids; i++)
+		if ((int32_t)print->pid[i] == task->pid || (int32_t)print->pid[i] == task->tid)
+			return true;
+	return !print->n_pids;
+}
+
+/* Losses pass all filters but --cpu: they may have hidden matching events. */
+static bool is_wanted(struct print *print, const struct kl_item *item)
+{
+	const struct kl_event *event = item->event;
+
+	if (item->kind == KL_ITEM_LOSS)
+		return print->cpu == UINT64_MAX || item->loss->cpu == print->cpu;
+	return (!print->events || print->map[event->id]) &&
+	       (print->cpu == UINT64_MAX || event->cpu == print->cpu) &&
+	       event->since_ns >= print->from_ns && event->since_ns <= print->to_ns &&
+	       is_pid(print, &event->task);
+}
+
+/* Printed at the end, so that a trace with gaps is not mistaken for a complete one. */
+static void note_losses(const struct kl_trace *trace)
+{
+	if (!cli_losses_any(trace))
+		return;
+	fputs("kernlens: missing from this trace: ", stderr);
+	cli_losses_print(trace, stderr);
+	fputc('\n', stderr);
+	cli_losses_explain(trace);
+}
+
+static bool print_items(struct print *print, struct kl_trace *trace)
+{
+	struct kl_item item;
+	bool good = true;
+
+	while (good && kl_trace_next(trace, &item) > 0) {
+		if (is_wanted(print, &item))
+			good = cli_printer_add(&print->printer, &item);
+	}
+	return cli_printer_deinit(&print->printer) && good;
+}
+
+static int print_trace(struct print *print)
+{
+	struct kl_trace *trace = cli_open_trace(print->path);
+	int status = CLI_OK;
+
+	if (!trace)
+		return CLI_FAILED;
+	if (print->events && kl_events_match(kl_trace_schema(trace), print->events, KL_HANDLER_log,
+					     print->map) < 0) {
+		cli_usage_message("Try: kernlens report events TRACE", kl_error_text());
+		status = CLI_USAGE;
+		goto close;
+	}
+	if (print->raw_names)
+		kl_trace_demangle(trace, false);
+	print->printer.origin = (struct cli_origin){
+		.schema = kl_trace_schema(trace),
+		.info = kl_trace_about(trace),
+		.begin_ns = kl_trace_begin(trace),
+		.counts = kl_trace_counted(trace),
+	};
+	if (!(print->printer.format && print->printer.format->is_binary))
+		cli_start_pager();
+	status = cli_printer_init(&print->printer);
+	if (status)
+		goto close;
+	if (!print_items(print, trace))
+		status = CLI_FAILED;
+	note_losses(trace);
+close:
+	kl_trace_close(trace);
+	return status;
+}
+
+static int exec_print(const struct cli_command *self, int argc, char **argv)
+{
+	struct print print = { .command = self, .cpu = UINT64_MAX, .to_ns = UINT64_MAX };
+	struct cli_parser parser;
+	int key;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser)))
+		take_option(&print, &parser, key);
+	if (parser.n_words + !!print.path != 1)
+		cli_usage_error(self, parser.n_words ? "too many arguments; expected one trace" :
+						       "no trace given");
+	if (!print.path)
+		print.path = parser.words[0];
+	return print_trace(&print);
+}
+
+const struct cli_command cmd_print = {
+	.name = "print",
+	.args = "[OPTION...] TRACE",
+	.help = "Print a recorded trace as text, CSV, JSON, BER or like strace",
+	.options = options,
+	.text = "The events of all CPUs are merged in order of time. Lost records are shown as\n"
+		"lines of their own, and their total is printed to stderr at the end.\n"
+		"\n"
+		"  kernlens print DIR\n"
+		"  kernlens print DIR -e sched_switch,irq --cpu 0 --from 1.5 --to 2\n"
+		"  kernlens print DIR --format strace -p 1234\n"
+		"  kernlens print DIR --format json | jq 'select(.event == \"sched_wakeup\")'\n"
+		"  kernlens print DIR --format ber > trace.ber\n"
+		"  kernlens print trace.ber\n",
+	.exec = exec_print,
+};
