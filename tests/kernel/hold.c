@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "limits.h"
+#include "limits/limits.h"
 
 #define CHILDREN 300
 #define ROWS_BYTES (1u << 20)

@@ -12,55 +12,34 @@
 #
 # tests/kernel/run runs them in virtual machines.
 
-KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,accounting variables users lifecycle \
-	faults programs defined traps soak handlers access control stacks latency \
-	details exits counters fuzz limits hold throttled stuck hostile moment gate awaited budget \
-	adversaries)
+# A test is a file, or a folder of files.
+KERNEL_TEST_FOLDERS := accounting adversaries details exits faults fuzz hostile latency limits users
+KERNEL_TEST_FILES := access awaited budget control counters defined gate handlers hold lifecycle \
+	moment programs soak stacks stuck throttled traps variables
+KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,$(KERNEL_TEST_FOLDERS) $(KERNEL_TEST_FILES))
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 
 kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) \
 		$(KERNELS:%=target-extern-%) $(KERNELS:%=preempt-%) examples $(KERNEL_TESTS)
 
-$(BUILD)/tests/kernel-%: tests/kernel/%.c $(KERNEL_TEST_HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Iuapi -o $@ $(filter %.c,$^) -pthread
+$(KERNEL_TEST_FILES:%=$(BUILD)/tests/kernel-%): $(BUILD)/tests/kernel-%: tests/kernel/%.c
+$(foreach folder,$(KERNEL_TEST_FOLDERS),$(eval $(BUILD)/tests/kernel-$(folder): \
+	$(wildcard tests/kernel/$(folder)/*.[ch] tests/kernel/$(folder)/*.def)))
 
-# This test uses the library, which decodes what it reads.
-$(BUILD)/tests/kernel-soak: tests/kernel/soak.c $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -o $@ $^ $(LIB_LIBS) -pthread
+# What several tests share.
+$(addprefix $(BUILD)/tests/kernel-,access handlers hold limits users): tests/kernel/workload.c
+$(BUILD)/tests/kernel-exits: tests/kernel/latency/profile.c tests/kernel/latency/latency.h
+$(BUILD)/tests/kernel-hold $(BUILD)/tests/kernel-throttled: tests/kernel/limits/limits.h
 
-# So do these tests, which consist of several files.
-$(BUILD)/tests/kernel-details: $(wildcard tests/kernel/details*.c) tests/kernel/details.h \
-		$(KERNEL_TEST_HEADERS) $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
+# These use the library, which decodes what they read.
+$(addprefix $(BUILD)/tests/kernel-,details exits fuzz soak): $(LIB)
+$(addprefix $(BUILD)/tests/kernel-,details exits fuzz soak): KERNEL_TEST_FLAGS := $(LIB_INCLUDES)
+$(addprefix $(BUILD)/tests/kernel-,details exits fuzz soak): KERNEL_TEST_LIBS := $(LIB_LIBS)
 
-$(BUILD)/tests/kernel-exits: tests/kernel/exits.c tests/kernel/exits_read.c tests/kernel/latency_profile.c \
-		tests/kernel/exits.h tests/kernel/latency.h $(KERNEL_TEST_HEADERS) $(LIB)
+$(KERNEL_TESTS): $(KERNEL_TEST_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
-
-# The fuzzer, in its own folder.
-$(BUILD)/tests/kernel-fuzz: $(wildcard tests/kernel/fuzz/*.[ch] tests/kernel/fuzz/*.def) \
-		$(KERNEL_TEST_HEADERS) $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Iuapi -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
-
-# Further files of tests whose first file is named like the program.
-$(BUILD)/tests/kernel-accounting: tests/kernel/check_stream.c
-$(BUILD)/tests/kernel-faults: tests/kernel/faults_define.c
-$(BUILD)/tests/kernel-limits: tests/kernel/limits_memory.c tests/kernel/limits_others.c
-$(BUILD)/tests/kernel-users: tests/kernel/users_flags.c
-$(BUILD)/tests/kernel-latency: tests/kernel/latency_profile.c tests/kernel/latency_wakers.c \
-		tests/kernel/latency_io.c
-$(BUILD)/tests/kernel-hostile: tests/kernel/hostile_time.c tests/kernel/hostile_race.c \
-		tests/kernel/hostile.h
-$(BUILD)/tests/kernel-adversaries: tests/kernel/adversaries_check.c tests/kernel/adversaries_plant.c \
-		tests/kernel/adversaries_work.c tests/kernel/adversaries.h
-$(BUILD)/tests/kernel-users $(BUILD)/tests/kernel-handlers $(BUILD)/tests/kernel-access $(BUILD)/tests/kernel-limits $(BUILD)/tests/kernel-hold: \
-		tests/kernel/workload.c
+	$(CC) $(CFLAGS) $(KERNEL_TEST_FLAGS) -Iuapi -o $@ $(filter %.c %.a,$^) $(KERNEL_TEST_LIBS) -pthread
 
 stimulus-%: $(CACHE)/%/release
 	@release=$$(cat $<); tree=$(BUILD)/$$release/stimulus; mkdir -p $$tree; \

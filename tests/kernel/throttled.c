@@ -7,7 +7,7 @@
  */
 #include <sys/stat.h>
 
-#include "limits.h"
+#include "limits/limits.h"
 
 #define GROUPS "/sys/fs/cgroup"
 #define GROUP GROUPS "/throttled"

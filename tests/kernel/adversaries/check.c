@@ -4,8 +4,8 @@
  * and for uninitialized memory: with the kernel's poisoning enabled, that contains long runs of one
  * byte.
  */
+#include "../decode.h"
 #include "adversaries.h"
-#include "decode.h"
 
 #define POISON_RUN 6
 

@@ -3,7 +3,7 @@
 #ifndef KL_TESTS_LATENCY_H
 #define KL_TESTS_LATENCY_H
 
-#include "kl.h"
+#include "../kl.h"
 
 #define ALL_FLAGS (KL_LATENCY_FLAGS)
 #define TASKS_MAX 40000

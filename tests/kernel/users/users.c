@@ -6,8 +6,8 @@
  */
 #include <sys/stat.h>
 
-#include "decode.h"
-#include "workload.h"
+#include "../decode.h"
+#include "../workload.h"
 
 #define USER_MEMORY "/sys/module/kernlens/parameters/memory_mb_per_user"
 

@@ -8,7 +8,7 @@
 
 #include <sys/prctl.h>
 
-#include "kl.h"
+#include "../kl.h"
 
 #define USER1 60001
 #define USER2 60002

@@ -6,9 +6,9 @@
 #include <linux/userfaultfd.h>
 #include <sys/syscall.h>
 
-#include "kl.h"
-#include "memory.h"
-#include "workload.h"
+#include "../kl.h"
+#include "../memory.h"
+#include "../workload.h"
 
 #define PARAMETERS "/sys/module/kernlens/parameters/"
 #define MIB (1ull << 20)

@@ -6,8 +6,8 @@
 #ifndef KL_TESTS_CHECK_STREAM_H
 #define KL_TESTS_CHECK_STREAM_H
 
-#include "kl.h"
-#include "stimulus/stimulus.h"
+#include "../kl.h"
+#include "../stimulus/stimulus.h"
 
 #define CHECK_EVENT_PLAIN 258 /* power_cpu_frequency: state, cpu_id */
 #define CHECK_EVENT_TEXT 262 /* suspend_resume: val, start, action */

@@ -4,7 +4,7 @@
  * wakes a task of user 1, that wakeup is an event of user 1's session, but the running task is user
  * 2's. Called by users.c, as root.
  */
-#include "workload.h"
+#include "../workload.h"
 
 /* Shared between a task that wakes another and the task that it wakes. */
 struct pair {

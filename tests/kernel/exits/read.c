@@ -5,8 +5,8 @@
 #include <dirent.h>
 #include <sys/resource.h>
 
+#include "../latency/latency.h"
 #include "exits.h"
-#include "latency.h"
 
 bool exact;
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "../unit/failing.h"
+#include "../../unit/failing.h"
 #include "faults.h"
 
 /* Masksets of the session under test. */

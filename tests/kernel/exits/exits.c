@@ -11,8 +11,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "../memory.h"
 #include "exits.h"
-#include "memory.h"
 
 #define PID_MAX "800"
 #define ALIVE 24

@@ -8,7 +8,7 @@
 /* kl.h does not use the library and defines functions of the same names. */
 #define kl_filter kl_raw_filter
 #define kl_use kl_raw_use
-#include "kl.h"
+#include "../kl.h"
 #undef kl_filter
 #undef kl_use
 

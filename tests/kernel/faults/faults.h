@@ -6,7 +6,7 @@
 #ifndef KL_TESTS_FAULTS_H
 #define KL_TESTS_FAULTS_H
 
-#include "text.h"
+#include "../text.h"
 
 /* How much of the world is set up before a call. */
 enum level {

@@ -6,7 +6,7 @@
 #ifndef KL_TESTS_ADVERSARIES_H
 #define KL_TESTS_ADVERSARIES_H
 
-#include "kl.h"
+#include "../kl.h"
 
 /* The tracing user, another user, and root. The other's user id does not occur by chance. */
 #define UID_A 60001u

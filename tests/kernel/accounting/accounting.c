@@ -6,9 +6,9 @@
  */
 #include <pthread.h>
 
+#include "../fire.h"
+#include "../mapped.h"
 #include "check_stream.h"
-#include "fire.h"
-#include "mapped.h"
 
 #define READERS_MAX 6
 #define CPUS_MAX MAPPED_CPUS

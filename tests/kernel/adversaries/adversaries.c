@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "../mapped.h"
 #include "adversaries.h"
-#include "mapped.h"
 
 #define BLOCK_BYTES 65536
 #define SMALL_BYTES 8192

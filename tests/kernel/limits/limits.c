@@ -9,8 +9,8 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
+#include "../ticks.h"
 #include "limits.h"
-#include "ticks.h"
 
 /* Users whose tokens no other test consumes. */
 #define UID_SWITCHING 60003
