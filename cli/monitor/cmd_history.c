@@ -366,6 +366,8 @@ static int exec_history(const struct cli_command *self, int argc, char **argv)
 	a.h.period = periods[a.h.query.level] * (a.unit ? (double)a.unit / 60 : 1);
 	if (cli_settings.json)
 		a.h.style = CLI_HISTORY_JSON;
+	if (a.verb == PLOT && (a.h.full || a.h.style != CLI_HISTORY_TEXT))
+		cli_usage_error(self, "plot cannot be used with --full, --csv or --json");
 	if (!a.file) {
 		file = default_file();
 		a.file = file;

@@ -39,7 +39,7 @@ struct cli_select {
 	uint64_t duration_ns;
 	uint64_t buffer_bytes; /* 0: the default */
 	const char *name; /* name of the session; NULL: generate one */
-	bool raw_names; /* print the linker names of C++ and Rust functions */
+	bool raw_names; /* print the mangled names of C++ and Rust functions */
 	char **words; /* command line of the command, or NULL */
 };
 

@@ -41,6 +41,8 @@ kl_nobody live --session read
 expect "another user cannot read it" 1
 kl live --session read -e sched_switch
 expect "nor can a reader say what is recorded" 2
+kl live --session read --name other
+expect "nor rename the session" 2
 kl live --session nix
 expect "a session that is not there" 1
 echo >go

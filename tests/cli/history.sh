@@ -82,6 +82,8 @@ expect "a wrong time" 2
 LC_ALL=C.UTF-8 "$kernlens" history plot load_1 switches --minutes -f h.db >plot
 check "a plot has dots" env LC_ALL=C grep -qP '\xe2[\xa0-\xa3]' plot
 check "and both figures" test "$(grep -Ec '^(load_1|switches): ' plot)" -eq 2
+kl history plot load_1 --csv -f h.db
+expect "a plot is not CSV" 2
 kl history plot switches --minutes --svg x.svg -f h.db
 check "a plot is for its owner alone" test "$(stat -c %a x.svg)" = 600
 check "a picture is well formed" python3 -c 'import sys, xml.dom.minidom as x
