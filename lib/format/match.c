@@ -129,7 +129,7 @@ static int apply_pattern(const struct kl_schema *schema, const char *text, size_
 	int ret;
 
 	if (length >= PATTERN_MAX)
-		return kl_fail(EINVAL, "a pattern is longer than %d bytes", PATTERN_MAX - 1);
+		return kl_fail(EINVAL, "a pattern must not exceed %d bytes", PATTERN_MAX - 1);
 	pattern.except = *text == '!';
 	text += pattern.except;
 	length -= pattern.except;

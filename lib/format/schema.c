@@ -460,7 +460,7 @@ int kl_schema_take_defined(struct kl_schema *schema, const struct kl_schema *fro
 		const struct kl_class *class = from->defined[i];
 
 		if (!class || schema->n_defined != i)
-			return kl_fail(EINVAL, "the session's event IDs have gaps");
+			return kl_fail(EINVAL, "the session's event IDs are not consecutive");
 		ret = kl_schema_define(schema, class);
 	}
 	for (unsigned int i = 0; ret >= 0 && i < from->n_variables; i++)
