@@ -97,7 +97,7 @@ static void __exit kernlens_exit(void)
 module_init(kernlens_init);
 module_exit(kernlens_exit);
 
-MODULE_DESCRIPTION("kernlens: shows what the kernel is doing");
+MODULE_DESCRIPTION("kernlens: kernel tracer");
 MODULE_AUTHOR("The kernlens developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(KL_VERSION);

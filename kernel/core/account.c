@@ -24,15 +24,15 @@
 
 static unsigned int sessions_per_user = 16;
 module_param(sessions_per_user, uint, 0644);
-MODULE_PARM_DESC(sessions_per_user, "sessions of an unprivileged user");
+MODULE_PARM_DESC(sessions_per_user, "maximum sessions of an unprivileged user");
 
 static unsigned int sessions_all_users = 256;
 module_param(sessions_all_users, uint, 0644);
-MODULE_PARM_DESC(sessions_all_users, "sessions of all unprivileged users together");
+MODULE_PARM_DESC(sessions_all_users, "maximum sessions of all unprivileged users together");
 
 static unsigned int memory_mb_per_user = 256;
 module_param(memory_mb_per_user, uint, 0644);
-MODULE_PARM_DESC(memory_mb_per_user, "MiB of memory, of all kinds, of an unprivileged user");
+MODULE_PARM_DESC(memory_mb_per_user, "maximum memory of an unprivileged user, in MiB");
 /* Another name for the same parameter. */
 module_param_named(buffer_mb_per_user, memory_mb_per_user, uint, 0644);
 MODULE_PARM_DESC(buffer_mb_per_user, "another name for memory_mb_per_user");
@@ -41,46 +41,44 @@ static unsigned int memory_mb_all_users;
 module_param(memory_mb_all_users, uint, 0644);
 MODULE_PARM_DESC(
 	memory_mb_all_users,
-	"MiB of memory of all unprivileged users together; default: 1/8 of the RAM, up to 1024");
+	"maximum memory of all unprivileged users, in MiB; default: 1/8 of RAM, up to 1024");
 
 static unsigned int memory_mb_machine;
 module_param(memory_mb_machine, uint, 0644);
-MODULE_PARM_DESC(memory_mb_machine,
-		 "MiB of memory of all users together; default: half of the RAM");
+MODULE_PARM_DESC(memory_mb_machine, "maximum memory of all users, in MiB; default: half of RAM");
 
 static unsigned int events_per_user = 1024;
 module_param(events_per_user, uint, 0644);
-MODULE_PARM_DESC(events_per_user, "events that an unprivileged user can define");
+MODULE_PARM_DESC(events_per_user, "maximum events defined by an unprivileged user");
 
 static unsigned int events_all_users = 4096;
 module_param(events_all_users, uint, 0644);
-MODULE_PARM_DESC(events_all_users, "events that all unprivileged users together can define");
+MODULE_PARM_DESC(events_all_users, "maximum events defined by all unprivileged users together");
 
 static unsigned int probes_per_user = 4096;
 module_param(probes_per_user, uint, 0644);
-MODULE_PARM_DESC(probes_per_user, "attached probes of an unprivileged user");
+MODULE_PARM_DESC(probes_per_user, "maximum attached probes of an unprivileged user");
 
 static unsigned int probes_all_users = 16384;
 module_param(probes_all_users, uint, 0644);
-MODULE_PARM_DESC(probes_all_users, "attached probes of all unprivileged users together");
+MODULE_PARM_DESC(probes_all_users, "maximum attached probes of all unprivileged users together");
 
 static unsigned int readers_per_user = 256;
 module_param(readers_per_user, uint, 0644);
-MODULE_PARM_DESC(readers_per_user, "open readers of an unprivileged user");
+MODULE_PARM_DESC(readers_per_user, "maximum open readers of an unprivileged user");
 
 static unsigned int readers_all_users = 2048;
 module_param(readers_all_users, uint, 0644);
-MODULE_PARM_DESC(readers_all_users, "open readers of all unprivileged users together");
+MODULE_PARM_DESC(readers_all_users, "maximum open readers of all unprivileged users together");
 
 static unsigned int ticks_per_user = 1000;
 module_param(ticks_per_user, uint, 0644);
-MODULE_PARM_DESC(ticks_per_user,
-		 "ticks per second on each CPU that an unprivileged user can attach");
+MODULE_PARM_DESC(ticks_per_user, "maximum ticks per second on each CPU of an unprivileged user");
 
 static unsigned int ticks_all_users = 4000;
 module_param(ticks_all_users, uint, 0644);
 MODULE_PARM_DESC(ticks_all_users,
-		 "ticks per second on each CPU that all unprivileged users together can attach");
+		 "maximum ticks per second on each CPU of all unprivileged users together");
 
 /**
  * struct rule - a limit
@@ -110,7 +108,7 @@ static const struct rule rules[KL_LIMITS] = {
 	[KL_LIMIT_events] = RULE("events", events_per_user, events_all_users),
 	[KL_LIMIT_probes] = RULE("probes", probes_per_user, probes_all_users),
 	[KL_LIMIT_readers] = RULE("readers", readers_per_user, readers_all_users),
-	[KL_LIMIT_ticks] = RULE("ticks a second", ticks_per_user, ticks_all_users),
+	[KL_LIMIT_ticks] = RULE("ticks per second", ticks_per_user, ticks_all_users),
 };
 
 /* Memory beyond a user's limit that open descriptors can use: 64 of them. */

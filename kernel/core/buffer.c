@@ -416,7 +416,7 @@ int kl_buffer_resize(struct kl_session *s, u32 blocks, struct kl_error *why)
 
 	if (blocks < KL_BLOCKS_MIN || blocks > s->blocks_max)
 		return kl_fail(why, -EINVAL,
-			       "%u blocks of %u bytes for each CPU requested, %u to %u are possible",
+			       "%u blocks of %u bytes per CPU requested, the range is %u to %u",
 			       blocks, s->block_bytes, KL_BLOCKS_MIN, s->blocks_max);
 	error = mutex_lock_killable(&s->size_lock);
 	if (error)

@@ -373,7 +373,7 @@ static void give_all(struct work_struct *work)
 		for_each_online_cpu(cpu) {
 			error = give(which, cpu);
 			if (error)
-				pr_warn("CPU %d cannot count %s: error %d\n", cpu,
+				pr_warn("kernlens: CPU %d cannot count %s: error %d\n", cpu,
 					kinds[which].perf_name, -error);
 		}
 	}

@@ -22,7 +22,7 @@
 
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 #define BTF_BYTES_MAX SZ_64M
-#define NO_BTF "there is no " BTF_PATH ", which tells where the kernel keeps it"
+#define NO_BTF "there is no " BTF_PATH ", which is needed to locate it"
 
 struct kl_layout kl_layout __ro_after_init = {
 	.no_run_queue = NO_BTF,
@@ -202,7 +202,7 @@ static void find_run_queue(const struct types *types)
 	const struct btf_type *queue;
 	unsigned long address;
 
-	kl_layout.no_run_queue = BTF_PATH " does not tell where the kernel keeps it";
+	kl_layout.no_run_queue = BTF_PATH " does not contain its location";
 	if (!find_percpu(types, "cpu_info", &type, &known) ||
 	    !find_percpu(types, "runqueues", &type, &queues))
 		return;
@@ -215,7 +215,7 @@ static void find_run_queue(const struct types *types)
 	if (is_run_queue((const u32 __force __percpu *)address))
 		kl_layout.nr_running = (const u32 __force __percpu *)address;
 	else
-		kl_layout.no_run_queue = "what " BTF_PATH " tells of it is wrong";
+		kl_layout.no_run_queue = "its location in " BTF_PATH " is wrong";
 }
 
 /* ------------------------------------------------------------------ path walks */
@@ -230,7 +230,7 @@ static void find_path_walk(const struct types *types)
 	    find_word(types, walk, "depth", &kl_layout.link_depth))
 		kl_layout.no_path_walk = NULL;
 	else
-		kl_layout.no_path_walk = BTF_PATH " does not tell where the kernel keeps it";
+		kl_layout.no_path_walk = BTF_PATH " does not contain its location";
 }
 
 /* ------------------------------------------------------------------- all of it */

@@ -31,7 +31,7 @@ void kl_lsm_init(void)
 	ptrace_check = kl_function_find("security_ptrace_access_check");
 	perf_check = kl_function_find("security_perf_event_open");
 	if (!ptrace_check || !perf_check)
-		pr_notice("security modules are not consulted about %s%s%s\n",
+		pr_notice("kernlens: LSM checks are skipped when %s%s%s\n",
 			  ptrace_check ? "" : "reading tasks",
 			  ptrace_check || perf_check ? "" : ", ",
 			  perf_check ? "" : "tracing the machine");

@@ -16,15 +16,16 @@
 
 static unsigned int cpu_percent_unprivileged = 10;
 module_param(cpu_percent_unprivileged, uint, 0644);
-MODULE_PARM_DESC(cpu_percent_unprivileged,
-		 "percent of all CPU time that the probes of an unprivileged user can use with "
-		 "interrupts off; 0: unlimited");
+MODULE_PARM_DESC(
+	cpu_percent_unprivileged,
+	"maximum percentage of all CPU time that an unprivileged user's probes can use with "
+	"interrupts off; 0: unlimited");
 
 static unsigned int cpu_percent_privileged = 50;
 module_param(cpu_percent_privileged, uint, 0644);
 MODULE_PARM_DESC(
 	cpu_percent_privileged,
-	"percent of all CPU time that the probes of any other session can use; 0: unlimited");
+	"maximum percentage of all CPU time that other sessions' probes can use; 0: unlimited");
 
 #define EXPENSIVE 4096 /* operations; every event of such a session is measured */
 

@@ -138,8 +138,9 @@ void kl_notify_snapshot(struct kl_session *s)
 int kl_notify_check_snapshot(const struct kl_session *s, struct kl_error *why)
 {
 	if (s->mode != KL_MODE_OVERWRITE)
-		return kl_fail(why, -EINVAL,
-			       "a snapshot needs overwrite mode: this session is in discard mode");
+		return kl_fail(
+			why, -EINVAL,
+			"a snapshot requires overwrite mode: this session is in discard mode");
 	return 0;
 }
 
@@ -250,7 +251,7 @@ int kl_notify_read(struct kl_session *s, struct kl_abi_alarms *alarms, struct kl
 			continue;
 		}
 		if (copy_to_user(&to[alarms->n], &one, sizeof(one)))
-			return kl_fail(why, -EFAULT, "the alarms cannot be written");
+			return kl_fail(why, -EFAULT, "cannot write the alarms to user memory");
 		alarms->n++;
 	}
 	alarms->first = number;

@@ -91,7 +91,8 @@ static int check_registers(struct checked *c, u32 i)
 		return kl_fail(c->why, -EINVAL, OPERATION "sets no register, but dst is %u", i,
 			       rules[c->op[i].code].name, op->dst);
 	if (op->dst >= KL_PROGRAM_REGISTERS)
-		return kl_fail(c->why, -EINVAL, OPERATION "there is no register %u to set", i,
+		return kl_fail(c->why, -EINVAL,
+			       OPERATION "dst is register %u, which does not exist", i,
 			       rules[c->op[i].code].name, op->dst);
 	if (has & STRING)
 		return 0;
@@ -99,8 +100,8 @@ static int check_registers(struct checked *c, u32 i)
 		return kl_fail(c->why, -EINVAL, OPERATION "reads no register, but a is %u", i,
 			       rules[c->op[i].code].name, op->a);
 	if (op->a >= KL_PROGRAM_REGISTERS)
-		return kl_fail(c->why, -EINVAL, OPERATION "there is no register %u to read", i,
-			       rules[c->op[i].code].name, op->a);
+		return kl_fail(c->why, -EINVAL, OPERATION "a is register %u, which does not exist",
+			       i, rules[c->op[i].code].name, op->a);
 	return 0;
 }
 
@@ -146,7 +147,7 @@ static int check_variable(struct checked *c, u32 i)
 	enum kl_variable_kind kind = kl_variable_kind(c->op[i].imm);
 
 	if (kind == KL_VARIABLE_ABSENT)
-		return kl_fail(c->why, -ENOENT, OPERATION "there is no variable %d", i,
+		return kl_fail(c->why, -ENOENT, OPERATION "variable %d does not exist", i,
 			       rules[c->op[i].code].name, c->op[i].imm);
 	if (kind == KL_VARIABLE_OTHER || (text && kind != KL_VARIABLE_TEXT))
 		return kl_fail(c->why, -EINVAL, OPERATION "variable %d is not %s", i,
@@ -178,7 +179,8 @@ static int check_op(struct checked *c, u32 i)
 		return kl_fail(c->why, -EINVAL, "operation %u: unknown code %u", i, op->code);
 	has = rules[op->code].has;
 	if (has & RIGHT && !(c->may & KL_MAY_HOOK_FUNCTIONS))
-		return kl_fail(c->why, -EPERM, OPERATION "needs CAP_SYS_ADMIN and no lockdown", i,
+		return kl_fail(c->why, -EPERM,
+			       OPERATION "needs CAP_SYS_ADMIN and no kernel lockdown", i,
 			       rules[c->op[i].code].name);
 	error = check_registers(c, i);
 	if (!error)
@@ -208,7 +210,7 @@ static int check(struct checked *c)
 	int error;
 
 	if (!c->n || c->n > KL_PROGRAM_OPS_MAX)
-		return kl_fail(c->why, -EINVAL, "a program of %u operations, 1 to %u are possible",
+		return kl_fail(c->why, -EINVAL, "a program of %u operations, the range is 1 to %u",
 			       c->n, KL_PROGRAM_OPS_MAX);
 	if (c->data_bytes > KL_PROGRAM_DATA_MAX)
 		return kl_fail(c->why, -EINVAL, "a program with %u bytes of data, the limit is %u",

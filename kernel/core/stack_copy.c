@@ -168,7 +168,8 @@ static int copy_traces(struct kl_session *s, struct kl_stacks *stacks, struct kl
 			break;
 		cond_resched();
 	}
-	return copied < 0 ? kl_fail(why, copied, "the stack traces cannot be written") : 0;
+	return copied < 0 ? kl_fail(why, copied, "cannot write the stack traces to user memory") :
+			    0;
 }
 
 /*
@@ -204,7 +205,7 @@ static int write_object(const struct kl_abi_object *about, const char *path,
 		return kl_fail(why, -ENOSPC, "the buffer is too small for the path");
 	if (copy_to_user(to, about, sizeof(*about)) ||
 	    copy_to_user(to + sizeof(*about), path, length))
-		return kl_fail(why, -EFAULT, "the path cannot be written");
+		return kl_fail(why, -EFAULT, "cannot write the path to user memory");
 	call->bytes = sizeof(*about) + length;
 	call->n = 1;
 	return 0;
@@ -259,7 +260,7 @@ int kl_stacks_call(struct kl_session *s, struct kl_abi_stacks *call, bool creato
 
 	call->n = 0;
 	if (call->what > KL_STACKS_LIMITS)
-		return kl_fail(why, -EINVAL, "stack traces: unknown request %u", call->what);
+		return kl_fail(why, -EINVAL, "unknown stack trace request %u", call->what);
 	if (call->what == KL_STACKS_LIMITS)
 		return creator ? set_limits(s, call, why) :
 				 kl_fail(why, -EPERM, "only the session's creator can do this");

@@ -79,7 +79,7 @@ int kl_switch_prepare(struct kl_session *s, struct kl_error *why)
 		s->uses_switch = true;
 	}
 	mutex_unlock(&switch_lock);
-	return error ? kl_fail(why, error, "no probe at sched_switch: error %d", -error) : 0;
+	return error ? kl_fail(why, error, "cannot attach to sched_switch: error %d", -error) : 0;
 }
 
 /**

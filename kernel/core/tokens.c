@@ -16,23 +16,24 @@
 static unsigned int patches_per_second_per_user = 200;
 module_param(patches_per_second_per_user, uint, 0644);
 MODULE_PARM_DESC(patches_per_second_per_user,
-		 "text patches per second, on average, of an unprivileged user; 0: unlimited");
+		 "maximum average text patches per second of an unprivileged user; 0: unlimited");
 
 static unsigned int patches_per_second_all_users = 1000;
 module_param(patches_per_second_all_users, uint, 0644);
 MODULE_PARM_DESC(patches_per_second_all_users,
-		 "text patches per second of all unprivileged users; 0: unlimited");
+		 "maximum average text patches per second of all unprivileged users; 0: unlimited");
 
 static unsigned int work_percent_per_user = 10;
 module_param(work_percent_per_user, uint, 0644);
-MODULE_PARM_DESC(work_percent_per_user,
-		 "percent of a CPU for deferred work of an unprivileged user; 0: unlimited");
+MODULE_PARM_DESC(
+	work_percent_per_user,
+	"maximum percentage of a CPU for an unprivileged user's deferred work; 0: unlimited");
 
 static unsigned int work_percent_all_users = 25;
 module_param(work_percent_all_users, uint, 0644);
 MODULE_PARM_DESC(
 	work_percent_all_users,
-	"percent of a CPU for deferred work of all unprivileged users together; 0: unlimited");
+	"maximum percentage of a CPU for all unprivileged users' deferred work; 0: unlimited");
 
 /* Tokens per second; 0: unlimited. */
 static u64 rate_of(const struct kl_account *a, enum kl_bucket_kind kind)

@@ -78,7 +78,7 @@ u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX])
 
 	reason[0] = 0;
 	if (!row) {
-		strscpy(reason, "there is no such variable", KL_ERROR_TEXT_MAX);
+		strscpy(reason, "no such variable", KL_ERROR_TEXT_MAX);
 		return KL_ABSENT_BUILD;
 	}
 	lack = row->lacks();
@@ -87,9 +87,10 @@ u32 kl_variable_absent(u32 id, u32 may, char reason[KL_ERROR_TEXT_MAX])
 		return KL_ABSENT_KERNEL;
 	}
 	if (kl_rights_lack(may, kl_variable_needs(row->access))) {
-		snprintf(reason, KL_ERROR_TEXT_MAX, "%s speaks of the whole system: needs %s",
-			 row->name,
-			 row->access == KL_VARIABLE_all ? "CAP_PERFMON" : "CAP_SYS_ADMIN");
+		snprintf(reason, KL_ERROR_TEXT_MAX, "%s reports %s", row->name,
+			 row->access == KL_VARIABLE_all ?
+				 "on the whole system: it needs CAP_PERFMON" :
+				 "kernel addresses: it needs CAP_SYS_ADMIN");
 		return KL_ABSENT_DENIED;
 	}
 	return KL_PRESENT;
@@ -245,8 +246,9 @@ static int add_program(struct kl_session *s, struct kl_variables *v, u32 i,
 	bool is_text = params->type == KL_VARIABLE_TYPE_TEXT;
 
 	if (!program)
-		return kl_fail(why, -ENOENT, "variable %u of the session: there is no program %u",
-			       i, params->program);
+		return kl_fail(why, -ENOENT,
+			       "variable %u of the session: program %u does not exist", i,
+			       params->program);
 	if (params->type > KL_VARIABLE_TYPE_TEXT)
 		return kl_fail(why, -EINVAL, "variable %u of the session: unknown type %u", i,
 			       params->type);
@@ -425,8 +427,7 @@ static int make_known(struct kl_variables *v)
 static int check_params(const struct kl_abi_variables *params, struct kl_error *why)
 {
 	if (params->n > KL_VARIABLES_MAX)
-		return kl_fail(why, -EINVAL,
-			       "%u variables requested, a session can have at most %u", params->n,
+		return kl_fail(why, -EINVAL, "%u variables requested, the limit is %u", params->n,
 			       KL_VARIABLES_MAX);
 	if (params->flags & ~(KL_VARIABLES_FULL | KL_VARIABLES_STACKS_ASKED) || params->reserved)
 		return kl_fail(why, -EINVAL, "unknown variable flags: %#x", params->flags);

@@ -70,14 +70,14 @@ KL_LACKS(swap_events, IS_ENABLED(CONFIG_SWAP) && IS_ENABLED(CONFIG_VM_EVENT_COUN
 	 IS_ENABLED(CONFIG_SWAP) ? KL_BUILT_WITHOUT(VM_EVENT_COUNTERS) : KL_BUILT_WITHOUT(SWAP))
 KL_LACKS(local_timer, IS_ENABLED(CONFIG_X86_LOCAL_APIC), KL_BUILT_WITHOUT(X86_LOCAL_APIC))
 KL_LACKS(aperf, boot_cpu_has(X86_FEATURE_APERFMPERF),
-	 "this processor does not count its cycles (APERF); virtual ones usually do not")
+	 "this CPU has no cycle counter APERF; virtual CPUs usually have none")
 KL_LACKS(irperf, boot_cpu_has(X86_FEATURE_IRPERF),
-	 "this processor counts instructions only for perf (it has no IRPERF)")
+	 "this CPU has no instruction counter IRPERF; cpu_instructions may be available")
 KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
-	 "this processor reports no temperature (DTHERM); virtual ones usually do not")
+	 "this CPU has no thermal sensor (DTHERM); virtual CPUs usually have none")
 
 KL_LACKS(sched_text, kl_layout.sched_bytes,
-	 "in_sched_functions(), which knows the scheduler's text, cannot be called here (IBT)")
+	 "in_sched_functions(), which is needed for it, cannot be called on this kernel (IBT)")
 KL_LACKS(run_queue, kl_layout.nr_running, kl_layout.no_run_queue)
 KL_LACKS(path_walk, !kl_layout.no_path_walk, kl_layout.no_path_walk)
 

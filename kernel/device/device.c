@@ -271,7 +271,7 @@ static int call_stats(struct kl_client *client, void *arg)
 	struct kl_abi_stats *stats = arg;
 
 	if (stats->cpu < -1 || stats->cpu >= (int)nr_cpu_ids)
-		return kl_fail(&client->why, -EINVAL, "there is no CPU %d", stats->cpu);
+		return kl_fail(&client->why, -EINVAL, "CPU %d does not exist", stats->cpu);
 	WRITE_ONCE(client->seen, kl_notify_number(client->session));
 	/* Read it before the counts, so that later ones are new. No partner: they only grow. */
 	smp_rmb();
@@ -449,7 +449,7 @@ static int call_with_struct(struct kl_client *client, const struct call *call, v
 	int error;
 
 	if (get_user(bytes, (u32 __user *)user))
-		return kl_fail(&client->why, -EFAULT, "the argument cannot be read");
+		return kl_fail(&client->why, -EFAULT, "cannot read the argument from user memory");
 	if (bytes < sizeof(u32) || bytes > CALL_BYTES_MAX)
 		return kl_fail(&client->why, -EINVAL, "invalid struct size: %u bytes", bytes);
 	arg = kvzalloc(call->bytes, GFP_KERNEL_ACCOUNT);
@@ -460,15 +460,15 @@ static int call_with_struct(struct kl_client *client, const struct call *call, v
 		kl_fail(&client->why, error,
 			"the caller is newer than the module and requests an unknown feature");
 	else if (error)
-		kl_fail(&client->why, error, "the argument cannot be read");
+		kl_fail(&client->why, error, "cannot read the argument from user memory");
 	/* A call whose result cannot be returned must not take effect. */
 	if (!error && copy_to_user(user, &bytes, sizeof(bytes)))
-		error = kl_fail(&client->why, -EFAULT, "the answer cannot be written");
+		error = kl_fail(&client->why, -EFAULT, "cannot write the result to user memory");
 	if (!error)
 		error = call->fn(client, arg);
 	*(u32 *)arg = bytes;
 	if ((!error || call->tells) && copy_to_user(user, arg, min(bytes, call->bytes)))
-		error = kl_fail(&client->why, -EFAULT, "the answer cannot be written");
+		error = kl_fail(&client->why, -EFAULT, "cannot write the result to user memory");
 	kvfree(arg);
 	return error;
 }

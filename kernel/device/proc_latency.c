@@ -225,7 +225,7 @@ static void show_head(const struct kl_latency_list *list, struct seq_file *to)
 		show_text(list->session[i]->name, to);
 		seq_printf(
 			to,
-			": %llu ms, evicted %llu tasks, %llu waits; no room for %llu waits, %llu events\n",
+			": %llu ms, evicted %llu tasks, %llu waits; dropped %llu waits, %llu events\n",
 			ns_of(about.until - about.start) / NSEC_PER_MSEC, about.evicted_tasks,
 			about.evicted_entries, about.no_entry, about.missed);
 	}

@@ -122,7 +122,7 @@ int kl_handler_register(const struct kl_handler_ops *ops)
 
 	/* With another version, the members after it are not read. */
 	if (ops->version != KL_HANDLER_API) {
-		pr_warn("kernlens: a handler was built for version %u of the interface, not %u\n",
+		pr_warn("kernlens: a handler was built for interface version %u, not %u\n",
 			ops->version, KL_HANDLER_API);
 		return -EPROTO;
 	}
@@ -208,12 +208,12 @@ static int check_use(const struct kl_handler_ops *ops, const struct kl_abi_rule 
 {
 	if (kl_rights_lack(may, kl_handler_needs(ops->flags)))
 		return kl_fail(why, -EPERM,
-			       "%s is restricted: it needs CAP_SYS_ADMIN and no "
+			       "%s is restricted: it needs CAP_SYS_ADMIN and no kernel "
 			       "lockdown",
 			       ops->name);
 	if (!!params->value != !!(ops->flags & KL_HANDLER_VALUE))
 		return kl_fail(why, -EINVAL, "%s %s", ops->name,
-			       params->value ? "takes no value" : "needs a value");
+			       params->value ? "takes no value" : "requires a value");
 	if (params->n_keys && !(ops->flags & KL_HANDLER_KEYS))
 		return kl_fail(why, -EINVAL, "%s takes no keys", ops->name);
 	return 0;
@@ -230,7 +230,7 @@ static int init_data(struct kl_external *e, const char *args, u32 keys, struct k
 		return 0;
 	setup.why[sizeof(setup.why) - 1] = 0;
 	return kl_fail(why, PTR_ERR(e->data), "%s: %s", e->ops->name,
-		       setup.why[0] ? setup.why : "it cannot be initialized");
+		       setup.why[0] ? setup.why : "cannot initialize the handler");
 }
 
 /* Memory of a rule's handler, without what its module allocates. */
@@ -249,7 +249,7 @@ static int create(const struct kl_session *s, const struct kl_abi_rule *params, 
 	int error;
 
 	if (!h)
-		return kl_fail(why, -ENOENT, "no module provides a handler \"%.*s\"", (int)length,
+		return kl_fail(why, -ENOENT, "no module provides the handler \"%.*s\"", (int)length,
 			       params->text);
 	error = check_use(h->ops, params, s->may, why);
 	if (error)
@@ -355,11 +355,11 @@ static int read_text(struct kl_external *e, struct kl_abi_handler_read *to, u32 
 		bytes = -E2BIG;
 	if (bytes > 0 && bytes <= room && copy_to_user(u64_to_user_ptr(to->text), text, bytes)) {
 		kvfree(text);
-		return kl_fail(why, -EFAULT, "the handler's text cannot be written");
+		return kl_fail(why, -EFAULT, "cannot write the handler's text to user memory");
 	}
 	kvfree(text);
 	if (bytes < 0)
-		return kl_fail(why, bytes, "%s cannot be read", e->ops->name);
+		return kl_fail(why, bytes, "cannot read handler %s", e->ops->name);
 	to->bytes = bytes;
 	return 0;
 }

@@ -29,7 +29,7 @@ static int check_flag(const struct kl_session *s, const struct kl_abi_rule *para
 		      struct kl_error *why)
 {
 	if (params->arg >= KL_FLAGS_MAX)
-		return kl_fail(why, -EINVAL, "there is no flag %llu: flags are 0 to %u",
+		return kl_fail(why, -EINVAL, "flag %llu is out of range: flags are 0 to %u",
 			       params->arg, KL_FLAGS_MAX - 1);
 	return 0;
 }

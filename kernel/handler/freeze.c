@@ -7,7 +7,7 @@ static int check_records(const struct kl_session *s, const struct kl_abi_rule *p
 			 struct kl_error *why)
 {
 	if (params->arg > S64_MAX)
-		return kl_fail(why, -EINVAL, "a session cannot record %llu records", params->arg);
+		return kl_fail(why, -EINVAL, "invalid number of records: %llu", params->arg);
 	return 0;
 }
 

@@ -7,7 +7,7 @@ static int check_maskset(const struct kl_session *s, const struct kl_abi_rule *p
 			 struct kl_error *why)
 {
 	if (params->arg >= KL_MASKSET_MAX)
-		return kl_fail(why, -EINVAL, "there is no maskset %llu", params->arg);
+		return kl_fail(why, -EINVAL, "maskset %llu does not exist", params->arg);
 	return 0;
 }
 

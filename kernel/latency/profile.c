@@ -29,16 +29,15 @@ static int check_params(const struct kl_session *s, struct kl_abi_latency *param
 		return kl_fail(why, -EINVAL, "unknown latency profile flags: 0x%x",
 			       params->flags & ~KL_LATENCY_FLAGS);
 	if (params->flags & KL_LATENCY_WAKER_STACKS && !(params->flags & KL_LATENCY_WAKERS))
-		return kl_fail(why, -EINVAL,
-			       "stacks of wakers cannot be recorded without the wakers");
+		return kl_fail(why, -EINVAL, "wakers' stack traces require recording the wakers");
 	if (params->tasks < KL_LATENCY_TASKS_MIN || params->tasks > tasks)
-		return kl_fail(why, -EINVAL, "%u tasks requested, %u to %u are possible",
+		return kl_fail(why, -EINVAL, "%u tasks requested, the range is %u to %u",
 			       params->tasks, KL_LATENCY_TASKS_MIN, tasks);
 	if (params->entries < KL_LATENCY_ENTRIES_MIN || params->entries > entries)
-		return kl_fail(why, -EINVAL, "%u entries requested, %u to %u are possible",
+		return kl_fail(why, -EINVAL, "%u entries requested, the range is %u to %u",
 			       params->entries, KL_LATENCY_ENTRIES_MIN, entries);
 	if (kl_rights_lack(s->may, kl_latency_needs(params->flags)))
-		return kl_fail(why, -EPERM, "kernel stacks need CAP_SYS_ADMIN");
+		return kl_fail(why, -EPERM, "kernel stack traces need CAP_SYS_ADMIN");
 	return 0;
 }
 

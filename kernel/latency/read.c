@@ -260,7 +260,7 @@ int kl_latency_read(struct kl_session *s, struct kl_abi_latency_read *call, stru
 	if (!l)
 		return kl_fail(why, -ENODATA, "the session has no latency profile");
 	if (call->what > KL_LATENCY_READ_SOURCES || call->reserved)
-		return kl_fail(why, -EINVAL, "latency: unknown request %u", call->what);
+		return kl_fail(why, -EINVAL, "unknown latency profile request %u", call->what);
 	if (call->what == KL_LATENCY_READ_TASKS && !call->first && READ_ONCE(l->attached))
 		kl_latency_refresh(l);
 	call->n = 0;
@@ -269,7 +269,8 @@ int kl_latency_read(struct kl_session *s, struct kl_abi_latency_read *call, stru
 		u32 bytes = copy_one(l, call->what, array_index_nospec(call->first, number), &one);
 
 		if (bytes && copy_to_user(to + (u64)call->n * bytes, &one, bytes))
-			return kl_fail(why, -EFAULT, "the latency profile cannot be written");
+			return kl_fail(why, -EFAULT,
+				       "cannot write the latency profile to user memory");
 		call->n += bytes != 0;
 		cond_resched();
 	}

@@ -24,8 +24,8 @@
 static unsigned int event_operations_per_user = 16384;
 module_param(event_operations_per_user, uint, 0644);
 MODULE_PARM_DESC(event_operations_per_user,
-		 "operations (about 5 instructions each) that all sessions of an unprivileged user "
-		 "can cost at one probe point; 0: unlimited");
+		 "maximum cost at one probe point of all sessions of an unprivileged user, in "
+		 "operations (about 5 instructions each); 0: unlimited");
 
 /* Parts of an event's cost; part_names has their names in messages. */
 enum part {
@@ -43,7 +43,7 @@ enum part {
 
 static const char *const part_names[PARTS] = {
 	[PART_EVENT] = "events and records",
-	[PART_FIELDS] = "programs of fields",
+	[PART_FIELDS] = "field programs",
 	[PART_FILTER] = "filters",
 	[PART_KEYS] = "keys",
 	[PART_VALUE] = "values",
@@ -427,7 +427,7 @@ static int refuse(const struct claim *claim, u64 limit, struct kl_error *why)
 		if (claim->cost.part[i] > claim->cost.part[most])
 			most = i;
 	return kl_fail(why, -EDQUOT,
-		       "%.40s would cost %llu operations each time, at most %llu are allowed; "
+		       "%.40s would cost %llu operations each time it fires, the limit is %llu; "
 		       "%llu are for %s",
 		       claim->name, sum_of(&claim->cost), limit, claim->cost.part[most],
 		       part_names[most]);

@@ -42,10 +42,10 @@ static long name_bytes(const struct kl_abi_event *e, struct kl_error *why)
 	long bytes;
 
 	if (!most)
-		return kl_fail(why, -EINVAL, "events of kind %u have no name", e->kind);
+		return kl_fail(why, -EINVAL, "events of kind %u take no name", e->kind);
 	bytes = strnlen_user(u64_to_user_ptr(e->name), most);
 	if (!bytes)
-		return kl_fail(why, -EFAULT, "the event's name cannot be read");
+		return kl_fail(why, -EFAULT, "cannot read the event's name from user memory");
 	if (bytes > most)
 		return kl_fail(why, -EINVAL, "the event's name is longer than %u bytes", most - 1);
 	return bytes;
@@ -68,7 +68,7 @@ static int take_name(struct wanted_events *w, const struct kl_abi_event *e,
 		return kl_fail(why, -ENOMEM, "no memory for the event's name");
 	params->name = name;
 	if (copy_from_user(name, u64_to_user_ptr(e->name), bytes))
-		return kl_fail(why, -EFAULT, "the event's name cannot be read");
+		return kl_fail(why, -EFAULT, "cannot read the event's name from user memory");
 	/* The caller may have changed the name since it was measured. */
 	name[bytes - 1] = 0;
 	return 0;
@@ -82,7 +82,7 @@ static int take_event(struct kl_session *s, struct wanted_events *w, const struc
 	if (error)
 		return error;
 	if (e->flags & ~KL_EVENT_OPTIONAL)
-		return kl_fail(why, -EINVAL, "unknown flags of an event: %#x", e->flags);
+		return kl_fail(why, -EINVAL, "unknown event flags: %#x", e->flags);
 	params->kind = e->kind;
 	params->optional = e->flags & KL_EVENT_OPTIONAL;
 	params->address = e->address;
@@ -92,7 +92,7 @@ static int take_event(struct kl_session *s, struct wanted_events *w, const struc
 	if (e->program) {
 		params->program = kl_session_program(s, e->program);
 		if (!params->program)
-			return kl_fail(why, -ENOENT, "there is no program %u", e->program);
+			return kl_fail(why, -ENOENT, "program %u does not exist", e->program);
 	}
 	return e->name ? take_name(w, e, params, why) : 0;
 }
@@ -120,7 +120,7 @@ static int take_events(struct kl_session *s, struct wanted_events *w, struct kl_
 	for (u32 i = 0; i < w->n; i++) {
 		e->bad = i;
 		if (copy_from_user(&one, &from[i], sizeof(one)))
-			return kl_fail(why, -EFAULT, "the events cannot be read");
+			return kl_fail(why, -EFAULT, "cannot read the events from user memory");
 		error = take_event(s, w, &one, &w->of[i], why);
 		if (error)
 			return error;

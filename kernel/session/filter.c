@@ -58,7 +58,8 @@ int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f, s
 		return kl_fail(why, -EINVAL, "unknown filter kind %u", f->kind);
 	mutex_lock(&s->lock);
 	if (s->running) {
-		error = kl_fail(why, -EBUSY, "the filter cannot change while the session runs");
+		error = kl_fail(why, -EBUSY,
+				"cannot change the filter while the session is running");
 		goto unlock;
 	}
 	if (f->kind == KL_FILTER_TASKS) {
@@ -71,7 +72,7 @@ int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f, s
 		uid = make_kuid(s->owner->user_ns, f->uid);
 		if (!uid_valid(uid)) {
 			error = kl_fail(why, -EINVAL,
-					"user id %u is not valid in this user namespace", f->uid);
+					"user ID %u is not valid in this user namespace", f->uid);
 			goto unlock;
 		}
 	}
@@ -220,7 +221,7 @@ static int change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct kl_
 		return kl_fail(why, -EINVAL, "the session's filter is not a set of tasks");
 	c.wanted = find_wanted(s, t->pid);
 	if (!c.wanted)
-		return kl_fail(why, -ESRCH, "there is no process %d", t->pid);
+		return kl_fail(why, -ESRCH, "process %d does not exist", t->pid);
 	if (t->flags & (KL_TASK_PROCESS | KL_TASK_TREE))
 		error = change_several(&c, why);
 	else if (t->flags & KL_TASK_EXEC)
@@ -246,9 +247,9 @@ int kl_session_change_tasks(struct kl_session *s, struct kl_abi_tasks *t, struct
 	int error;
 
 	if (!(t->flags & KL_TASK_ADD) == !(t->flags & KL_TASK_REMOVE))
-		return kl_fail(why, -EINVAL, "either add tasks or remove them");
+		return kl_fail(why, -EINVAL, "specify either KL_TASK_ADD or KL_TASK_REMOVE");
 	if (t->flags & KL_TASK_EXEC && t->flags & (KL_TASK_REMOVE | KL_TASK_PROCESS | KL_TASK_TREE))
-		return kl_fail(why, -EINVAL, "only a single task that is added can be awaited");
+		return kl_fail(why, -EINVAL, "KL_TASK_EXEC applies only to adding a single task");
 	t->count = 0;
 	mutex_lock(&s->lock);
 	error = change_tasks(s, t, why);

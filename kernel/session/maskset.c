@@ -198,7 +198,7 @@ struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_er
 	if (id >= KL_MASKSET_FIRST_USER) {
 		m = xa_load(&s->masksets, id);
 		if (!m) {
-			error = kl_fail(why, -ENOENT, "there is no maskset %u", id);
+			error = kl_fail(why, -ENOENT, "maskset %u does not exist", id);
 			goto free;
 		}
 		memcpy(actions->action, m->handler, min(m->n, actions->n));
@@ -226,11 +226,11 @@ static int check_action(struct kl_session *s, u32 id, u8 action, struct kl_error
 	if (action >= KL_ACTION_RULE && action - KL_ACTION_RULE < READ_ONCE(s->defs.rule_count))
 		return 0;
 	if (action >= KL_ACTION_RULE)
-		return kl_fail(why, -EINVAL, "event %u: there is no rule %u", id,
+		return kl_fail(why, -EINVAL, "event %u: rule %u does not exist", id,
 			       action - KL_ACTION_RULE);
 	handler = kl_handler_find(action);
 	if (!handler || !(handler->flags & KL_HANDLES_PLAIN))
-		return kl_fail(why, -EINVAL, "event %u: handler %u needs a rule", id, action);
+		return kl_fail(why, -EINVAL, "event %u: handler %u requires a rule", id, action);
 	return 0;
 }
 
@@ -244,7 +244,7 @@ static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m, s
 	if (strnlen(m->name, KL_NAME_MAX) == KL_NAME_MAX)
 		return kl_fail(why, -EINVAL, "the maskset's name is not NUL-terminated");
 	if (m->id == KL_MASKSET_ANY && !m->name[0])
-		return kl_fail(why, -EINVAL, "a maskset without a fixed id needs a name");
+		return kl_fail(why, -EINVAL, "a maskset without an ID requires a name");
 	if (m->reserved)
 		return kl_fail(why, -EINVAL, "a reserved member of the maskset is not 0");
 	for (u32 id = 0; id < KL_EV_MAX; id++) {
@@ -268,7 +268,7 @@ static int take_dynamic(struct kl_session *s, const struct kl_abi_maskset *m, st
 			struct kl_error *why)
 {
 	if (copy_from_user(to->handler + KL_EV_MAX, u64_to_user_ptr(m->dynamic), m->n_dynamic))
-		return kl_fail(why, -EFAULT, "the maskset cannot be read");
+		return kl_fail(why, -EFAULT, "cannot read the maskset from user memory");
 	for (u32 i = 0; i < m->n_dynamic; i++) {
 		int error = check_action(s, KL_EV_DYNAMIC + i, to->handler[KL_EV_MAX + i], why);
 
@@ -376,7 +376,7 @@ static int copy_maskset(struct kl_session *s, struct kl_abi_maskset *m, u8 *dyna
 		memcpy(dynamic, found->handler + KL_EV_MAX, min(room, m->n_dynamic));
 	}
 	mutex_unlock(&s->lock);
-	return found ? 0 : kl_fail(why, -ENOENT, "there is no maskset %u", m->id);
+	return found ? 0 : kl_fail(why, -ENOENT, "maskset %u does not exist", m->id);
 }
 
 /* Uses a buffer, as writing to the caller's memory may block, which must not be under the lock. */
@@ -395,7 +395,7 @@ static int read_own(struct kl_session *s, struct kl_abi_maskset *m, struct kl_er
 	else
 		error = kl_fail(why, -ENOMEM, "no memory for maskset %u", m->id);
 	if (!error && copy_to_user(u64_to_user_ptr(m->dynamic), dynamic, min(room, m->n_dynamic)))
-		error = kl_fail(why, -EFAULT, "the maskset cannot be written");
+		error = kl_fail(why, -EFAULT, "cannot write the maskset to user memory");
 	kvfree(dynamic);
 	kl_memory_uncharge(&s->payer, bytes);
 	return error;

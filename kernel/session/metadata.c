@@ -44,7 +44,7 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 	int error;
 
 	if (m->bytes > KL_METADATA_MAX)
-		return kl_fail(why, -EINVAL, "metadata of %u bytes, the limit is %u", m->bytes,
+		return kl_fail(why, -EINVAL, "%u bytes of metadata, the limit is %u", m->bytes,
 			       KL_METADATA_MAX);
 	bytes = PAGE_ALIGN(sizeof(*new) + m->bytes);
 	error = kl_memory_charge(&s->payer, bytes, why);
@@ -60,7 +60,7 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 	new->bytes = m->bytes;
 	if (copy_from_user(new->text, u64_to_user_ptr(m->text), m->bytes)) {
 		kl_metadata_put(new);
-		return kl_fail(why, -EFAULT, "the metadata cannot be read");
+		return kl_fail(why, -EFAULT, "cannot read the metadata from user memory");
 	}
 	mutex_lock(&s->lock);
 	old = s->defs.metadata;
@@ -96,7 +96,7 @@ int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, str
 	/* Not under the lock: writing to the caller's memory may block. */
 	if (found->bytes <= room &&
 	    copy_to_user(u64_to_user_ptr(m->text), found->text, found->bytes))
-		error = kl_fail(why, -EFAULT, "the metadata cannot be written");
+		error = kl_fail(why, -EFAULT, "cannot write the metadata to user memory");
 	kl_metadata_put(found);
 	return error;
 }

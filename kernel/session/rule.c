@@ -113,7 +113,7 @@ static int store_program(struct kl_session *s, struct kl_program *made, u32 argu
 	if (arguments > c->arguments && s->defined)
 		error = kl_fail(
 			why, -EBUSY,
-			"programs that read arguments must be added before events are defined");
+			"programs that read arguments must be loaded before events are defined");
 	else if (c->program_count >= KL_PROGRAMS_MAX)
 		error = kl_fail(why, -ENOSPC, "a session can have at most %u programs",
 				KL_PROGRAMS_MAX);
@@ -150,11 +150,12 @@ static int add_program(struct kl_session *s, struct kl_abi_program *p, struct kl
 
 	ops = copy_in(p->ops, p->n_ops * sizeof(*ops));
 	if (IS_ERR(ops))
-		return kl_fail(why, PTR_ERR(ops), "the program cannot be read");
+		return kl_fail(why, PTR_ERR(ops), "cannot read the program from user memory");
 	if (p->data_bytes)
 		data = copy_in(p->data, p->data_bytes);
 	if (IS_ERR(data)) {
-		error = kl_fail(why, PTR_ERR(data), "the program's data cannot be read");
+		error = kl_fail(why, PTR_ERR(data),
+				"cannot read the program's data from user memory");
 		goto free_ops;
 	}
 	made = kl_program_create(ops, p->n_ops, data, p->data_bytes, s->may, why);
@@ -188,7 +189,7 @@ int kl_session_add_program(struct kl_session *s, struct kl_abi_program *p, struc
 	int error;
 
 	if (!p->n_ops || p->n_ops > KL_PROGRAM_OPS_MAX)
-		return kl_fail(why, -EINVAL, "a program of %u operations, 1 to %u are possible",
+		return kl_fail(why, -EINVAL, "a program of %u operations, the range is 1 to %u",
 			       p->n_ops, KL_PROGRAM_OPS_MAX);
 	if (p->data_bytes > KL_PROGRAM_DATA_MAX)
 		return kl_fail(why, -EINVAL, "a program with %u bytes of data, the limit is %u",
@@ -213,7 +214,7 @@ static int take_program(struct kl_session *s, u32 id, const char *what,
 		return 0;
 	*program = kl_session_program(s, id);
 	if (!*program)
-		return kl_fail(why, -ENOENT, "%s: there is no program %u", what, id);
+		return kl_fail(why, -ENOENT, "%s: program %u does not exist", what, id);
 	if (kl_program_out_bytes(*program))
 		return kl_fail(why, -EINVAL, "%s: program %u outputs fields", what, id);
 	return 0;
@@ -295,7 +296,7 @@ static int check_rule(const struct kl_session *s, const struct kl_handler *handl
 	if (strnlen(params->text, KL_RULE_TEXT_MAX) == KL_RULE_TEXT_MAX)
 		return kl_fail(why, -EINVAL, "the rule's text is not NUL-terminated");
 	if (handler->flags & KL_HANDLES_VALUE && !params->value)
-		return kl_fail(why, -EINVAL, "the handler needs a value");
+		return kl_fail(why, -EINVAL, "the handler requires a value");
 	if (params->value && !(handler->flags & KL_HANDLES_VALUE) && !itself)
 		return kl_fail(why, -EINVAL, "the handler takes no value");
 	if (params->n_keys > KL_RULE_KEYS_MAX)
@@ -432,7 +433,7 @@ int kl_session_add_rule(struct kl_session *s, struct kl_abi_rule *params, struct
 	int error;
 
 	if (!handler)
-		return kl_fail(why, -EINVAL, "there is no handler %u", params->handler);
+		return kl_fail(why, -EINVAL, "handler %u does not exist", params->handler);
 	error = check_rule(s, handler, params, why);
 	if (!error)
 		error = kl_memory_charge(&s->payer, rule_bytes(handler, params), why);
@@ -463,9 +464,9 @@ int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_err
 		r = s->defs.rule[array_index_nospec(t->rule, KL_RULES_MAX)];
 	mutex_unlock(&s->lock);
 	if (!r)
-		return kl_fail(why, -ENOENT, "there is no rule %u", t->rule);
+		return kl_fail(why, -ENOENT, "rule %u does not exist", t->rule);
 	if (t->cpu >= nr_cpu_ids || !cpu_possible(t->cpu))
-		return kl_fail(why, -EINVAL, "there is no CPU %u", t->cpu);
+		return kl_fail(why, -EINVAL, "CPU %u does not exist", t->cpu);
 	cpu = array_index_nospec(t->cpu, nr_cpu_ids);
 	t->faults = READ_ONCE(*per_cpu_ptr(r->faults, cpu));
 	t->overflow = 0;
@@ -477,7 +478,7 @@ int kl_session_table(struct kl_session *s, struct kl_abi_table *t, struct kl_err
 	if (error == -ENOSPC)
 		/* Not a failure: the caller gets the number of entries. */
 		return 0;
-	return error ? kl_fail(why, error, "the table cannot be written") : 0;
+	return error ? kl_fail(why, error, "cannot write the table to user memory") : 0;
 }
 
 /**
@@ -500,7 +501,7 @@ int kl_session_read_handler(struct kl_session *s, struct kl_abi_handler_read *to
 		r = s->defs.rule[array_index_nospec(to->rule, KL_RULES_MAX)];
 	mutex_unlock(&s->lock);
 	if (!r)
-		return kl_fail(why, -ENOENT, "there is no rule %u", to->rule);
+		return kl_fail(why, -ENOENT, "rule %u does not exist", to->rule);
 	if (!r->external)
 		return kl_fail(why, -EINVAL, "rule %u does not use another module's handler",
 			       to->rule);

@@ -39,7 +39,8 @@ static void fill(struct work_struct *work)
 	struct kl_error why = {};
 
 	if (kl_buffer_fill(s, &why) && !READ_ONCE(s->closed))
-		pr_warn("session %u has no buffers on a CPU that is online: %s\n", s->id, why.text);
+		pr_warn("kernlens: session %u has no buffers on an online CPU: %s\n", s->id,
+			why.text);
 }
 
 static int check_params(struct kl_abi_session *params, struct kl_error *why)
@@ -62,7 +63,7 @@ static int check_params(struct kl_abi_session *params, struct kl_error *why)
 	if (params->blocks < KL_BLOCKS_MIN || params->blocks > params->blocks_max ||
 	    params->blocks_max > KL_BLOCKS_MAX)
 		return kl_fail(why, -EINVAL,
-			       "%u blocks (at most %u later) requested, %u to %u are possible",
+			       "%u blocks (later up to %u) requested, the range is %u to %u",
 			       params->blocks, params->blocks_max, KL_BLOCKS_MIN, KL_BLOCKS_MAX);
 	if (strnlen(params->name, KL_NAME_MAX) == KL_NAME_MAX)
 		return kl_fail(why, -EINVAL, "the session's name is not NUL-terminated");
@@ -254,8 +255,9 @@ struct kl_session *kl_session_find(u32 id, const struct cred *cred, u32 may, str
 		return found;
 	if (shows_more)
 		return ERR_PTR(kl_fail(why, -EPERM,
-				       "session %u records more than you are allowed to see", id));
-	return ERR_PTR(kl_fail(why, -ENOENT, "you have no session %u", id));
+				       "session %u records more than you have permission to see",
+				       id));
+	return ERR_PTR(kl_fail(why, -ENOENT, "session %u does not exist or is not yours", id));
 }
 
 /**

@@ -244,12 +244,12 @@ static int begin(struct kl_abi_set *call, const struct cred *cred, u32 may,
 
 	if (call->what >= ARRAY_SIZE(readers) ||
 	    !readers[array_index_nospec(call->what, ARRAY_SIZE(readers))])
-		return kl_fail(why, -EINVAL, "there is no setting %u", call->what);
+		return kl_fail(why, -EINVAL, "unknown setting %u", call->what);
 	if (strnlen(call->asked, sizeof(call->asked)) == sizeof(call->asked))
 		return kl_fail(why, -EINVAL, "the requested value is not NUL-terminated");
 	s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 	if (!s)
-		return kl_fail(why, -ENOMEM, "no memory to record a change");
+		return kl_fail(why, -ENOMEM, "no memory to record the change");
 	c = &s->change;
 	s->by = get_pid(task_tgid(current));
 	s->task = find(call, cred, may, &s->seen);
@@ -273,9 +273,9 @@ static int end(struct kl_abi_set *call, const struct cred *cred, u32 may,
 
 	if (!s || s->by != task_tgid(current))
 		return kl_fail(why, -EINVAL,
-			       "this process has started no change on this descriptor");
+			       "this process has not begun a change on this descriptor");
 	if (call->error < 0 || call->error > KL_SET_ERROR_MAX)
-		return kl_fail(why, -EINVAL, "%d is not an errno", call->error);
+		return kl_fail(why, -EINVAL, "invalid error number %d", call->error);
 	/* The task may have executed another program in the meantime. */
 	s->seen = s->seen && (!s->task || kl_access_sees(cred, may, s->task));
 	fire(s, call->error);
@@ -313,7 +313,7 @@ int kl_set(struct kl_abi_set *call, const struct cred *cred, u32 may, struct kl_
 	case KL_SET_END:
 		return end(call, cred, may, pending, why);
 	default:
-		return kl_fail(why, -EINVAL, "a change has no step %u", call->step);
+		return kl_fail(why, -EINVAL, "unknown step %u of a change", call->step);
 	}
 }
 

@@ -115,7 +115,7 @@ int kl_session_counts(struct kl_session *s, struct kl_abi_counts *counts, struct
 	}
 	for (u32 i = 0; i < min(room, defined); i++)
 		if (put_user(count_of(s, KL_EV_DYNAMIC + i), &dynamic[i]))
-			return kl_fail(why, -EFAULT, "the counts cannot be written");
+			return kl_fail(why, -EFAULT, "cannot write the counts to user memory");
 	counts->n_dynamic = defined;
 	return 0;
 }

@@ -114,7 +114,7 @@ u32 kl_event_absent(u32 id, char reason[KL_ERROR_TEXT_MAX])
 	if (!e) {
 		if (kl_event_is_syscall(id))
 			return KL_PRESENT;
-		strscpy(reason, "there is no such event", KL_ERROR_TEXT_MAX);
+		strscpy(reason, "no such event", KL_ERROR_TEXT_MAX);
 		return KL_ABSENT_BUILD;
 	}
 	if (!e->probe) {
@@ -157,7 +157,7 @@ bool kl_event_is_allowed(u32 may, u32 id, struct kl_error *why)
 			e->name);
 	else if (why)
 		kl_fail(why, -EPERM,
-			"%s hooks a kernel function: it needs CAP_SYS_ADMIN and no lockdown",
+			"%s hooks a kernel function: it needs CAP_SYS_ADMIN and no kernel lockdown",
 			e->name);
 	return false;
 }

@@ -75,7 +75,7 @@ static int add_notifiers(struct callees *path, struct kl_error *why)
 		error = kl_map_has((unsigned long)block->notifier_call) ?
 				add(path, (unsigned long)block->notifier_call, why) :
 				kl_fail(why, -EOPNOTSUPP,
-					"blocks cannot be spliced: %ps sees breakpoints first",
+					"blocks cannot be spliced: %ps handles breakpoints first",
 					(void *)block->notifier_call);
 	}
 	rcu_read_unlock();

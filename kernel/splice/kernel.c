@@ -100,13 +100,13 @@ int kl_kernel_load(struct kl_error *why)
 	if (cpu_feature_enabled(X86_FEATURE_IBT))
 		return kl_fail(
 			why, -EOPNOTSUPP,
-			"blocks cannot be spliced: the kernel tracks indirect branches (IBT)");
+			"blocks cannot be spliced: the kernel uses indirect branch tracking (IBT)");
 	error = lookup ? 0 : find_lookup(why);
 	for (int i = ARRAY_SIZE(symbols) - 1; !error && i >= 0; i--) {
 		*symbols[i].to = (void *)lookup(symbols[i].name);
 		if (!*symbols[i].to)
 			error = kl_fail(why, -EOPNOTSUPP,
-					"blocks cannot be spliced: the kernel has no %s",
+					"blocks cannot be spliced: the kernel does not have %s",
 					symbols[i].name);
 	}
 	if (error)

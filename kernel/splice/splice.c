@@ -18,7 +18,7 @@
 
 static unsigned int splices_max = 1u << 20;
 module_param(splices_max, uint, 0644);
-MODULE_PARM_DESC(splices_max, "patch sites in the kernel's text that can be in use at once");
+MODULE_PARM_DESC(splices_max, "maximum patch sites in use in the kernel's text");
 
 /* Requests with at most this many points have per-CPU counters. */
 #define HOT_POINTS_MAX 64
@@ -375,14 +375,14 @@ static int read_request(struct kl_request *r, const struct kl_abi_splice *params
 	if (IS_ERR(r->window)) {
 		error = PTR_ERR(r->window);
 		r->window = NULL;
-		return kl_fail(why, error, "the patch sites cannot be read");
+		return kl_fail(why, error, "cannot read the patch sites from user memory");
 	}
 	r->point = vmemdup_user(u64_to_user_ptr(params->point),
 				array_size(r->points, sizeof(*r->point)));
 	if (IS_ERR(r->point)) {
 		error = PTR_ERR(r->point);
 		r->point = NULL;
-		return kl_fail(why, error, "the points cannot be read");
+		return kl_fail(why, error, "cannot read the points from user memory");
 	}
 	r->first = kvcalloc(r->windows, sizeof(*r->first), GFP_KERNEL);
 	if (!r->first)
@@ -428,7 +428,8 @@ int kl_splices_add(struct kl_session *s, struct kl_abi_splice *params, struct kl
 	params->refusal = 0;
 	/* Lockdown may have been enabled since the session was created. */
 	if (kl_rights_lack(s->may, kl_splice_needs()) || security_locked_down(LOCKDOWN_KPROBES))
-		return kl_fail(why, -EPERM, "splicing blocks needs CAP_SYS_ADMIN and no lockdown");
+		return kl_fail(why, -EPERM,
+			       "splicing blocks needs CAP_SYS_ADMIN and no kernel lockdown");
 	error = read_request(&r, params, why);
 	if (!error)
 		error = find_events(&r, s, why);
@@ -451,7 +452,7 @@ int kl_splices_add(struct kl_session *s, struct kl_abi_splice *params, struct kl
 	params->refusal = r.refusal;
 	if (r.refusal) {
 		tell_refusals(&r, params);
-		error = kl_fail(why, -EINVAL, "patch site %u at %pS is refused: %s", r.bad,
+		error = kl_fail(why, -EINVAL, "patch site %u at %pS is rejected: %s", r.bad,
 				(void *)r.window[r.bad].address, refusal_text(r.refusal));
 	}
 	forget_request(&r);

@@ -214,7 +214,7 @@ int kl_splices_room(u32 n, u32 points, u32 most, struct kl_error *why)
 
 	lockdep_assert_held(&kl_splice_lock);
 	if (asleep)
-		return kl_fail(why, -EBUSY, "the machine is about to suspend or shut down");
+		return kl_fail(why, -EBUSY, "the machine is being suspended or shut down");
 	if (more > most || windows > most - more)
 		return kl_fail(why, -ENOSPC,
 			       "%u patch sites are in use, the limit is %u (splices_max)", windows,
@@ -331,7 +331,7 @@ static u32 take_back(struct kl_splice_set *set)
 	lost = written_in(set);
 	kl_unsplice_fire(set->session->name, n - lost, lost);
 	if (lost) {
-		pr_err("%u patch sites were changed by someone else: their patches stay\n", lost);
+		pr_err("kernlens: %u patch sites modified by others, left unchanged\n", lost);
 		hold(set);
 		return lost;
 	}
@@ -505,7 +505,7 @@ int kl_splices_counts(struct kl_session *s, struct kl_abi_splice_counts *counts,
 				some);
 		mutex_unlock(&kl_splice_lock);
 		if (copy_to_user(to + counts->n, some, n * sizeof(*some)))
-			error = kl_fail(why, -EFAULT, "the counts cannot be written");
+			error = kl_fail(why, -EFAULT, "cannot write the counts to user memory");
 		else
 			counts->n += n;
 		cond_resched();

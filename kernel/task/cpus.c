@@ -61,7 +61,8 @@ static int write_cpus(struct kl_abi_cpus *params, struct kl_error *why)
 			continue;
 		write_cpu(&one, cpu);
 		if (copy_to_user(&to[params->n_cpus - 1], &one, sizeof(one)))
-			return kl_fail(why, -EFAULT, "the CPUs' numbers cannot be written");
+			return kl_fail(why, -EFAULT,
+				       "cannot write the CPUs' numbers to user memory");
 	}
 	return 0;
 }

@@ -192,7 +192,8 @@ static int take_columns(struct inspection *in, u32 may)
 		if (in->sink)
 			id = in->sink->variables[i];
 		else if (get_user(id, &from[i]))
-			return kl_fail(in->why, -EFAULT, "the variables cannot be read");
+			return kl_fail(in->why, -EFAULT,
+				       "cannot read the variables from user memory");
 		error = add_variable(in, id, may);
 		if (error)
 			return error;
@@ -435,7 +436,7 @@ static int flush(struct inspection *in, bool holds)
 	if (in->sink)
 		error = in->sink->take(in->sink, in->batch, in->filled);
 	else if (!holds && copy_to_user(to, in->batch, in->filled))
-		error = kl_fail(in->why, -EFAULT, "the rows cannot be written");
+		error = kl_fail(in->why, -EFAULT, "cannot write the rows to user memory");
 	else if (holds && copy_to_user_nofault(to, in->batch, in->filled))
 		error = kl_kept_rows_add(&in->kept, in->written, in->batch, in->filled, in->why);
 	if (error)
@@ -512,7 +513,7 @@ static int write_ids(struct inspection *in)
 		s32 id;
 
 		if (get_user(id, &from[i]))
-			return kl_fail(in->why, -EFAULT, "the ids cannot be read");
+			return kl_fail(in->why, -EFAULT, "cannot read the IDs from user memory");
 		error = write_id(in, id) ?: pause(in);
 	}
 	return error;
@@ -542,12 +543,12 @@ static int check(const struct kl_abi_inspect *params, struct kl_error *why)
 	if (params->flags & ~(KL_INSPECT_ALL | KL_INSPECT_THREADS) || params->reserved)
 		return kl_fail(why, -EINVAL, "unknown inspection flags: %#x", params->flags);
 	if (params->flags & KL_INSPECT_ALL && params->n_ids)
-		return kl_fail(why, -EINVAL, "request either all tasks or a list of ids");
+		return kl_fail(why, -EINVAL, "request either all tasks or a list of IDs");
 	if (params->n_variables > KL_INSPECT_VARIABLES_MAX)
 		return kl_fail(why, -EINVAL, "%u variables requested, the limit is %u",
 			       params->n_variables, KL_INSPECT_VARIABLES_MAX);
 	if (params->n_ids > KL_INSPECT_IDS_MAX)
-		return kl_fail(why, -EINVAL, "%u ids requested, the limit is %u", params->n_ids,
+		return kl_fail(why, -EINVAL, "%u IDs requested, the limit is %u", params->n_ids,
 			       KL_INSPECT_IDS_MAX);
 	return 0;
 }

@@ -98,7 +98,7 @@ int kl_kept_rows_give(struct kl_kept_rows *k, u8 __user *to, struct kl_error *wh
 
 	list_for_each_entry_safe(piece, next, &k->pieces, list) {
 		if (!error && copy_to_user(to + piece->at, piece->rows, piece->bytes))
-			error = kl_fail(why, -EFAULT, "the rows cannot be written");
+			error = kl_fail(why, -EFAULT, "cannot write the rows to user memory");
 		list_del(&piece->list);
 		kvfree(piece);
 		kl_memory_uncharge(k->payer, PIECE_BYTES);

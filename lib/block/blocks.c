@@ -68,7 +68,8 @@ struct kl_blocks *kl_blocks_open(const char *core, const struct kl_symbols *symb
 		ret = kl_fail(ENOMEM, "out of memory");
 	ZydisDecoderInit(&b->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	if (!ret && kl_symbols_hidden(symbols))
-		ret = kl_fail(EACCES, "the kernel's addresses are hidden: they need CAP_SYSLOG");
+		ret = kl_fail(EACCES,
+			      "the kernel's addresses are hidden: reading them needs CAP_SYSLOG");
 	if (!ret)
 		ret = kl_text_open(b, core ?: KL_KCORE_PATH);
 	if (!ret)

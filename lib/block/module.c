@@ -107,7 +107,7 @@ static int read_kinds(const struct object *module, struct kl_memory *text, struc
 		int ret;
 
 		if (!enter(module, "mem", i, &memory))
-			return kl_fail(ENOENT, "this kernel's struct module has no mem");
+			return kl_fail(ENOENT, "this kernel's struct module has no member mem");
 		ret = read_rows(&memory, "base", "size", 1, i ? &data[i] : text);
 		if (ret)
 			return ret;
@@ -126,7 +126,7 @@ static int read_memory(const struct object *module, struct kl_memory *text, stru
 	if (!ret)
 		ret = read_rows(&layout, "base", "size", 1, data);
 	if (!ret && data->bytes < text->bytes)
-		ret = kl_fail(EINVAL, "a module is larger than its text");
+		ret = kl_fail(EINVAL, "invalid module layout: the text is larger than the module");
 	data->address += text->bytes;
 	data->bytes -= text->bytes;
 	return ret;
@@ -174,7 +174,8 @@ static int load(struct kl_blocks *b)
 
 	snprintf(full, sizeof(full), "%s:__this_module", b->module);
 	if (ret < 0 || !kl_symbols_lookup(b->symbols, full, &symbol))
-		return kl_fail(ENOENT, "the kernel does not reveal the address of %s", b->module);
+		return kl_fail(ENOENT, "the kernel does not show the address of module %s",
+			       b->module);
 	module.type = ret;
 	module.address = symbol.address;
 	ret = read_memory(&module, &text, tables.data);

@@ -88,7 +88,7 @@ static int load_text(struct kl_blocks *b, const char *path)
 	if (b->end <= b->begin)
 		return kl_fail(EINVAL, "%s contains no executable code", path);
 	if (b->end - b->begin > TEXT_MAX)
-		return kl_fail(EINVAL, "%s: its text is too large", path);
+		return kl_fail(EINVAL, "%s: the text is too large", path);
 	b->text = calloc(1, b->end - b->begin + ZYDIS_MAX_INSTRUCTION_LENGTH);
 	if (!b->text)
 		return kl_fail(ENOMEM, "out of memory");
@@ -100,7 +100,7 @@ static int load_text(struct kl_blocks *b, const char *path)
 
 		/* The segments of a program are in order. This bounds how often a page is read. */
 		if (i && s->begin < b->segment[i - 1].end)
-			return kl_fail(EINVAL, "%s: its segments overlap", path);
+			return kl_fail(EINVAL, "%s: segments overlap", path);
 		ret = begin < end ?
 			      kl_text_read(b, begin, b->text + (begin - b->begin), end - begin) :
 			      0;

@@ -230,7 +230,7 @@ static int put_relocated(struct kl_user_patches *p, const struct kl_blocks *b,
 	ZydisDecodedInstruction decoded;
 
 	if (!kl_decode_operands(b, g, index, &decoded, operand))
-		return kl_fail(EINVAL, "an instruction no longer decodes");
+		return kl_fail(EINVAL, "cannot decode an instruction");
 	switch (decoded.raw.imm[0].is_relative ? decoded.meta.category : ZYDIS_CATEGORY_INVALID) {
 	case ZYDIS_CATEGORY_COND_BR:
 		return put_branch(p, address, &decoded, in->target);

@@ -372,7 +372,7 @@ int kl_session_dump(struct kl_session *session, uint32_t what, uint64_t *records
 {
 	struct kl_abi_dump dump = { .what = what };
 	int ret = kl_client_call(session->fd, KL_IOC_DUMP, &dump, sizeof(dump),
-				 "dump the machine's state");
+				 "dump the system's state");
 
 	if (!ret && records)
 		*records = dump.records;

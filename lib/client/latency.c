@@ -17,7 +17,7 @@
 int kl_session_latency(struct kl_session *session, struct kl_abi_latency *params)
 {
 	return kl_client_call(session->fd, KL_IOC_LATENCY, params, sizeof(*params),
-			      "ask for a latency profile");
+			      "request a latency profile");
 }
 
 /* Read an array of structs of @size; *@n: their number. */

@@ -205,13 +205,13 @@ static const struct {
 	{ KL_SET_POLICY, EINVAL,
 	  "fifo and rr require a priority from 1 to 99, deadline requires times, the others "
 	  "take neither" },
-	{ KL_SET_POLICY, EBUSY, "existing deadline tasks leave no time for it" },
+	{ KL_SET_POLICY, EBUSY, "existing deadline tasks leave too little CPU time for it" },
 	{ KL_SET_PRIORITY, EPERM,
 	  "for other users' processes, or beyond limit.rtprio, CAP_SYS_NICE is required" },
 	{ KL_SET_PRIORITY, EINVAL, "its policy does not allow this priority" },
 	{ KL_SET_AFFINITY, EINVAL, "none of these CPUs is available to it, or it cannot be moved" },
 	{ KL_SET_IOPRIO, EPERM,
-	  "for other users' processes, or realtime, CAP_SYS_NICE is required" },
+	  "for other users' processes, or class realtime, CAP_SYS_NICE is required" },
 	{ KL_SET_IOPRIO, EINVAL, "levels range from 0 to 7" },
 	{ KL_SET_OOM_SCORE_ADJ, EACCES,
 	  "it must be your own process; lowering the value below an earlier one requires "
@@ -265,7 +265,7 @@ int kl_set(struct kl_device *device, int32_t id, uint64_t start_ns, const struct
 	if (!open_file(id, s, &fd))
 		error = errno;
 	memcpy(call.asked, s->asked, sizeof(call.asked));
-	ret = kl_client_call(device->fd, KL_IOC_SET, &call, sizeof(call), "announce a change");
+	ret = kl_client_call(device->fd, KL_IOC_SET, &call, sizeof(call), "begin the change");
 	if (!ret && call.flags & KL_SET_ABSENT)
 		error = ESRCH;
 	if (!ret && !error && setters[s->what](id, s, fd))
@@ -276,7 +276,7 @@ int kl_set(struct kl_device *device, int32_t id, uint64_t start_ns, const struct
 		return ret;
 	call.step = KL_SET_END;
 	call.error = error;
-	ret = kl_client_call(device->fd, KL_IOC_SET, &call, sizeof(call), "report a change");
+	ret = kl_client_call(device->fd, KL_IOC_SET, &call, sizeof(call), "record the change");
 	if (told)
 		*told = call;
 	if (ret)

@@ -72,7 +72,7 @@ static int fail_unknown(const struct kl_schema *schema, const char *text, const 
 		kl_buffer_printf(&near, "%s%s", found++ ? ", " : "", class->name);
 	}
 	if (found && !near.error)
-		ret = kl_fail(EINVAL, "no event matches '%s'; near: %s", text, near.data);
+		ret = kl_fail(EINVAL, "no event matches '%s'; similar: %s", text, near.data);
 	else
 		ret = kl_fail(EINVAL, "no event, group or handler matches '%s'", text);
 	kl_buffer_deinit(&near);
@@ -129,7 +129,7 @@ static int apply_pattern(const struct kl_schema *schema, const char *text, size_
 	int ret;
 
 	if (length >= PATTERN_MAX)
-		return kl_fail(EINVAL, "a pattern is longer than %d bytes", PATTERN_MAX - 1);
+		return kl_fail(EINVAL, "a pattern must not exceed %d bytes", PATTERN_MAX - 1);
 	pattern.except = *text == '!';
 	text += pattern.except;
 	length -= pattern.except;

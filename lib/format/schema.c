@@ -365,7 +365,7 @@ static int check_variable(const struct kl_schema *schema, const struct kl_variab
 	if (kl_schema_find_variable(schema, v->name) >= 0)
 		return kl_fail(EINVAL, "duplicate variable %s", v->name);
 	if (v->field.type > KL_TYPE_TEXT)
-		return kl_fail(EINVAL, "the variable %s is neither a number nor a name", v->name);
+		return kl_fail(EINVAL, "the variable %s is neither a number nor a string", v->name);
 	if (schema->n_variables == KL_VARIABLES_MAX ||
 	    schema->variable_bytes + bytes > KL_VARIABLES_BYTES_MAX)
 		return kl_fail(EINVAL, "too many variables (maximum %d, %d bytes)",
@@ -427,7 +427,7 @@ static int set_text(struct kl_schema *schema, const char **slots, unsigned int n
 		    unsigned int index, const char *text)
 {
 	if (index >= n)
-		return kl_fail(EINVAL, "index %u out of range (%u in the session)", index, n);
+		return kl_fail(EINVAL, "index %u is out of range (%u in the session)", index, n);
 	slots[index] = keep(schema, text);
 	return slots[index] ? 0 : -ENOMEM;
 }
@@ -460,7 +460,7 @@ int kl_schema_take_defined(struct kl_schema *schema, const struct kl_schema *fro
 		const struct kl_class *class = from->defined[i];
 
 		if (!class || schema->n_defined != i)
-			return kl_fail(EINVAL, "the session's event IDs have gaps");
+			return kl_fail(EINVAL, "the session's event IDs are not consecutive");
 		ret = kl_schema_define(schema, class);
 	}
 	for (unsigned int i = 0; ret >= 0 && i < from->n_variables; i++)

@@ -188,7 +188,8 @@ static int settle_binary(const struct checker *k, struct kl_node *node, int unit
 			       settle_both(k, node, unit, KL_WATCH_COUNT);
 	default:
 		if (unit != KL_WATCH_COUNT)
-			return kl_complain(k->c, node->at, "bits can be changed only in counts");
+			return kl_complain(k->c, node->at,
+					   "bit operators can be used only with counts");
 		return settle_both(k, node, unit, unit);
 	}
 }
@@ -215,7 +216,8 @@ static int settle(const struct checker *k, struct kl_node *node, int unit)
 		return settle(k, node->a, unit);
 	case KL_NODE_INVERT:
 		if (unit != KL_WATCH_COUNT)
-			return kl_complain(k->c, node->at, "bits can be changed only in counts");
+			return kl_complain(k->c, node->at,
+					   "bit operators can be used only with counts");
 		return settle(k, node->a, unit);
 	case KL_NODE_CHOICE:
 		ret = check_condition(k, node->a);
@@ -231,8 +233,9 @@ static int settle(const struct checker *k, struct kl_node *node, int unit)
 	case KL_NODE_OR:
 		return kl_complain(k->c, node->at, "this is a condition, not a number");
 	default:
-		return kl_complain(k->c, node->at,
-				   "rules have no pointers, members, elements and casts");
+		return kl_complain(
+			k->c, node->at,
+			"rules cannot contain pointers, members, array elements or casts");
 	}
 }
 

@@ -317,7 +317,7 @@ static int add_functions(struct kl_plan *plan, struct kl_plan_place *place, cons
 		return ret < 0 ? ret : add_function(plan, place, &symbol, false);
 	}
 	if (kl_symbols_hidden(symbols))
-		return kl_fail(EACCES, "the kernel hides its addresses: hooking functions "
+		return kl_fail(EACCES, "the kernel's addresses are hidden: hooking functions "
 				       "needs CAP_SYS_ADMIN");
 	ret = read_traceable(pattern, &names);
 	while (!ret && kl_symbols_next(symbols, pattern, true, &position, &symbol)) {
@@ -350,7 +350,8 @@ static int add_tick(struct kl_plan *plan, struct kl_plan_place *place, const cha
 
 	if (*end || !hz || hz > KL_TICK_HZ_MAX)
 		return kl_spec_fail(place->list, place->spec->place.text,
-				    "a tick must be from 1 to %d times per second", KL_TICK_HZ_MAX);
+				    "a tick's rate must be from 1 to %d per second",
+				    KL_TICK_HZ_MAX);
 	kl_scope_clear_arguments(plan->scope);
 	ret = kl_scope_add_argument(plan->scope, "ip", 0);
 	if (!ret)

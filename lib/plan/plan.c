@@ -286,7 +286,8 @@ static int add_event(struct kl_plan *plan, const char *list, const struct kl_spe
 	if (simple && handler <= KL_HANDLER_count)
 		return match_plain(plan, &spec->place, handler, map);
 	if (*spec->place.text == '!')
-		return kl_spec_fail(list, spec->place.text, "an exception takes no filter");
+		return kl_spec_fail(list, spec->place.text,
+				    "an excluded event (!) takes no filter");
 	wanted = calloc(KL_EV_IDS, 1);
 	if (!wanted)
 		return kl_fail(ENOMEM, "out of memory");

@@ -140,7 +140,7 @@ static int take_filter(const char *list, const char **at, struct kl_spec *spec)
 	do {
 		to = find_stop(to, "/");
 		if (*to != '/')
-			return kl_spec_fail(list, *at, "the filter's closing / is missing");
+			return kl_spec_fail(list, *at, "missing closing / of the filter");
 	} while (!ends_filter(++to));
 	spec->filter = trim(from, to - 1);
 	if (!spec->filter.length)
@@ -160,7 +160,7 @@ static int take_list(const char *list, const char **at, struct kl_part *item, un
 			return kl_spec_fail(list, *at, "more than %d %s", KL_SPEC_LIST_MAX, what);
 		item[*count] = trim(*at, end);
 		if (!item[*count].length)
-			return kl_spec_fail(list, *at, "nothing between the commas");
+			return kl_spec_fail(list, *at, "empty item in a comma-separated list");
 		(*count)++;
 		*at = end;
 		if (*end != ',')
@@ -178,7 +178,7 @@ static int take_handler(const char *list, const char **at, struct kl_spec *spec)
 		to++;
 	spec->handler = trim(from, to);
 	if (!spec->handler.length)
-		return kl_spec_fail(list, from, "a handler's name is missing");
+		return kl_spec_fail(list, from, "expected a handler's name");
 	*at = skip_space(to);
 	if (**at != '(')
 		return 0;
@@ -190,7 +190,7 @@ static int take_handler(const char *list, const char **at, struct kl_spec *spec)
 	if (ret)
 		return ret;
 	if (**at != ')')
-		return kl_spec_fail(list, *at, "the handler's closing ) is missing");
+		return kl_spec_fail(list, *at, "missing closing ) of the handler");
 	*at = skip_space(*at + 1);
 	return 0;
 }

@@ -41,7 +41,7 @@ static void print_task(struct kl_buffer *buffer, const struct kl_latency *latenc
 	if (task)
 		kl_buffer_printf(buffer, "%.16s/%d", task->comm, task->tid);
 	else
-		kl_buffer_printf(buffer, "an ended task");
+		kl_buffer_printf(buffer, "an exited task");
 }
 
 static void print_timer(struct kl_buffer *buffer, struct kl_latency *latency, uint64_t function)

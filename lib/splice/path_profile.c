@@ -314,7 +314,7 @@ int kl_path_profile_add(struct kl_path_profile *profile, uint64_t thread, uint32
 	int found, ret = 0;
 
 	if (block >= paths->n || !paths->node[block].seen)
-		return kl_fail(EINVAL, "block %u is not an instrumented block", block);
+		return kl_fail(EINVAL, "block %u is not instrumented", block);
 	t = find_thread(p, thread);
 	if (!t)
 		return -ENOMEM;

@@ -233,10 +233,11 @@ int kl_capture_arguments(struct kl_capture *capture, const struct kl_scope *scop
 		if (*argument->name)
 			memcpy(name, argument->name, sizeof(name));
 		if (!argument->type.stars && argument->type.base != KL_BASE_INT) {
-			snprintf(text, sizeof(text), "%s is a whole struct and was left out", name);
+			snprintf(text, sizeof(text), "%s is passed as a whole struct: omitted",
+				 name);
 			note(capture, text);
 		} else if (argument->index < 0) {
-			snprintf(text, sizeof(text), "%s is on the stack and was left out", name);
+			snprintf(text, sizeof(text), "%s is passed on the stack: omitted", name);
 			note(capture, text);
 		} else {
 			put_argument(scope, argument, code);

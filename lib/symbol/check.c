@@ -108,7 +108,8 @@ static int complain_member(struct kl_compiler *c, const struct kl_node *node,
 		ret = kl_complain(c, node->at, "%s has no member \"%s\"; did you mean \"%s\"?",
 				  what, name, near.best);
 	else if (kl_btf_kind(c->scope->btf, type->id) == KL_BTF_FWD)
-		ret = kl_complain(c, node->at, "the members of %s are unknown: it is only declared",
+		ret = kl_complain(c, node->at,
+				  "the members of %s are unknown: it is only declared, not defined",
 				  what);
 	else
 		ret = kl_complain(c, node->at, "%s has no member \"%s\"", what, name);
@@ -378,7 +379,7 @@ static int check_binary(struct kl_compiler *c, struct kl_node *node)
 		return check_pointers(c, node, &a, &b);
 	if (node->op == KL_BINARY_SHL || node->op == KL_BINARY_SHR) {
 		if (node->b->kind == KL_NODE_NUMBER && node->b->number > 63)
-			return kl_complain(c, node->b->at, "numbers have 64 bits");
+			return kl_complain(c, node->b->at, "the shift count exceeds 63");
 		kl_ctype_int(&node->type, 8, !is_wide_unsigned(&a));
 		return 0;
 	}

@@ -295,7 +295,8 @@ int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_
 	size_t low;
 
 	if (symbols->hidden)
-		return kl_fail(EACCES, "the kernel's addresses are hidden: they need CAP_SYSLOG");
+		return kl_fail(EACCES,
+			       "the kernel's addresses are hidden: reading them needs CAP_SYSLOG");
 	low = find_behind(symbols, address);
 	if (!low || address - symbols->symbol[low - 1].address >= FAR)
 		return kl_fail(ENOENT, "no symbol is at %#llx", (unsigned long long)address);

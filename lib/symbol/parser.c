@@ -48,7 +48,7 @@ static int expect(struct kl_compiler *c, const char *sign)
 
 	if (kl_token_is(c, sign))
 		return kl_lex(c);
-	return kl_complain(c, c->token.at, "\"%s\" is missing before %s", sign,
+	return kl_complain(c, c->token.at, "expected \"%s\" before %s", sign,
 			   token_text(c, text, sizeof(text)));
 }
 
@@ -87,7 +87,7 @@ static int parse_tagged(struct kl_compiler *c, const char *word, uint32_t kinds,
 	if (ret)
 		return ret;
 	if (c->token.kind != KL_TOKEN_NAME)
-		return kl_complain(c, c->token.at, "a name is missing after \"%s\"", word);
+		return kl_complain(c, c->token.at, "expected a name after \"%s\"", word);
 	if (!c->scope->btf)
 		return kl_complain(c, c->token.at,
 				   "the kernel's type information (BTF) is not available");
@@ -189,7 +189,7 @@ static int parse_type(struct kl_compiler *c, struct kl_ctype *type)
 	if (ret > 0)
 		ret = parse_typedef(c, type);
 	if (ret > 0 && qualified)
-		return kl_complain(c, c->token.at, "a type is missing");
+		return kl_complain(c, c->token.at, "expected a type");
 	if (!ret)
 		ret = skip_qualifiers(c);
 	while (!ret && kl_token_is(c, "*")) {
@@ -215,7 +215,7 @@ static struct kl_node *parse_call(struct kl_compiler *c, struct kl_node *name)
 	if ((name->length == 4 && !memcmp(text, "flag", 4)) ||
 	    (name->length == 5 && !memcmp(text, "since", 5))) {
 		if (c->token.kind != KL_TOKEN_NAME) {
-			kl_complain(c, c->token.at, "the name of a flag is missing");
+			kl_complain(c, c->token.at, "expected a flag's name");
 			return NULL;
 		}
 		name->kind = *text == 'f' ? KL_NODE_FLAG : KL_NODE_SINCE;
@@ -295,7 +295,7 @@ static struct kl_node *parse_member(struct kl_compiler *c, struct kl_node *from,
 	if (kl_lex(c))
 		return NULL;
 	if (c->token.kind != KL_TOKEN_NAME) {
-		kl_complain(c, c->token.at, "a member's name is missing");
+		kl_complain(c, c->token.at, "expected a member's name");
 		return NULL;
 	}
 	node = kl_node_new(c, kind, c->token.at);

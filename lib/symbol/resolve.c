@@ -151,7 +151,7 @@ static void guess_type(struct kl_compiler *c, struct kl_node *node, const char *
 	}
 	kl_ctype_int(&node->type, 8, false);
 	snprintf(c->code->note, sizeof(c->code->note),
-		 "the type of %.60s is unknown: taken as unsigned long", name);
+		 "the type of %.60s is unknown: assuming unsigned long", name);
 }
 
 static int resolve_symbol(struct kl_compiler *c, struct kl_node *node, const char *name)

@@ -10,7 +10,7 @@ was=$(cat "$parameters/event_operations_per_user")
 echo 1000 >"$parameters/event_operations_per_user"
 kl_nobody record -e sched_switch -v ustack -o dear -- true
 expect "an ordinary user's session that is too dear is refused" 1
-says err 'sched_switch would cost [0-9]+ operations each time, at most 1000 are allowed; [0-9]+ are for variables' \
+says err 'sched_switch would cost [0-9]+ operations each time it fires, the limit is 1000; [0-9]+ are for variables' \
 	"the message has the sum and the largest part"
 echo "$was" >"$parameters/event_operations_per_user"
 kl_nobody record -q -e sched_switch -v ustack -o usual -- true

@@ -33,7 +33,7 @@ json "rounds up to whole blocks" '.name == "grown" and .bytes >= 600 * 1024 and 
 kl buffer 1M grown
 kl buffer 2M grown
 expect "more than four times what it began with" 1
-says err 'requested, 4 to [0-9]+ are possible' "and says what is possible"
+says err 'requested, the range is 4 to [0-9]+' "and says what is possible"
 kl buffer 1Q grown
 expect "a size that is none" 2
 kl buffer

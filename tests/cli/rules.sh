@@ -77,7 +77,7 @@ if has_types; then
 	check "its arguments have their names" bash -c \
 		'"$0" print --format json named | jq -s -e "length == 1000 and all(.fields.count == 512)"' "$kernlens"
 	kl record -q -e fn:do_mmap -o stacked -- true
-	says err 'do_mmap: .* is on the stack and was left out' "an argument that is left out is named"
+	says err 'do_mmap: .* is passed on the stack: omitted' "an argument that is left out is named"
 	kl stat --json -e 'fn:vfs_write :count by current->tgid' -- "${blocks[@]}"
 	check "the kernel's own data as a key" rule '.entries[0].count >= 1000 and .faults == 0'
 else

@@ -172,7 +172,7 @@ expect "a session that has ended" 1
 wait_until seen kept
 kl snapshot kept
 expect "one that discards" 1
-says err 'a snapshot needs overwrite mode'
+says err 'a snapshot requires overwrite mode'
 wait $!
 kl snapshot one two
 expect "two sessions" 2

@@ -5,7 +5,7 @@
 kl list variables
 expect "list variables" 0
 says out '^  rss +task +B +Resident memory of the process'
-says out '^- (cycles|instructions) .*\[this processor' "an unavailable one has a reason"
+says out '^- (cycles|instructions) .*\[this CPU has no' "an unavailable one has a reason"
 says out 'available_memory .*\(.*200 instructions\)' "and what it costs"
 kl list variables open_files
 says out 'cost +counts bits'
@@ -22,7 +22,7 @@ kl record -q --no-dump -v rss,rss -- true
 expect "-v of one twice" 1
 kl record -q --no-dump -v cycles -- true
 expect "-v of an unavailable one" 1
-says err 'cycles is not available here: this processor'
+says err 'cycles is not available here: this CPU has no'
 kl_nobody record -q --no-dump -v irq_ip -o "$work/n" -- true
 expect "-v of one that needs privilege" 1
 
@@ -87,7 +87,7 @@ kl stat -e 'syscall_entry_geteuid:count by next_comm' -- id -u
 says err '^ +1 +id$' "a program reads it, too"
 kl_nobody record -q --no-dump -v next_tid -o "$work/n" -- true
 expect "an ordinary user may not record it" 1
-says err 'next_tid speaks of the whole system: needs CAP_PERFMON'
+says err 'next_tid reports on the whole system: it needs CAP_PERFMON'
 
 if [[ $("$kernlens" list variables wchan --json | jq '.[0].available') == true ]]; then
 	kl record -a -q --no-dump -e sched_switch,syscall_entry_getpid -v wchan -o channels -- \

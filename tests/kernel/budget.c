@@ -125,8 +125,8 @@ static bool read_refusal(int fd, const char *place, const char *part, u64 *sum)
 
 	*sum = 0;
 	if (!at || strncmp(why, place, strlen(place)) ||
-	    sscanf(at, " would cost %llu operations each time, at most %llu are allowed; %llu", &is,
-		   &limit, &most) != 3)
+	    sscanf(at, " would cost %llu operations each time it fires, the limit is %llu; %llu",
+		   &is, &limit, &most) != 3)
 		return false;
 	*sum = is;
 	return is > limit && limit == LIMIT && most <= is && strstr(at, part);

@@ -189,7 +189,8 @@ static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params
 		  struct kl_error *why)
 {
 	if (kl_rights_lack(d->session->may, kl_kind_needs(params->kind)))
-		return kl_fail(why, -EPERM, "blocks need CAP_SYS_ADMIN and no lockdown");
+		return kl_fail(why, -EPERM,
+			       "block events need CAP_SYS_ADMIN and no kernel lockdown");
 	if (params->address || params->arg || params->name)
 		return kl_fail(why, -EINVAL,
 			       "a block event has no probe point: KL_IOC_SPLICE sets it");

@@ -88,7 +88,7 @@ static int create_one(struct kl_session *s, struct kl_dynevent *d,
 	const struct kl_dynevent_kind *kind = kind_of(params->kind);
 
 	if (!kind)
-		return kl_fail(why, -EINVAL, "unknown kind of event source: %u", params->kind);
+		return kl_fail(why, -EINVAL, "unknown event source kind %u", params->kind);
 	d->session = s;
 	d->program = params->program;
 	d->kind = params->kind;
@@ -228,13 +228,13 @@ int kl_dynevent_check_number(const struct kl_session *s, u32 n, struct kl_error 
 	u32 most = KL_EV_DYNAMIC_MAX, has = kl_dynevent_number(s);
 
 	if (!n || n > most)
-		return kl_fail(why, -EINVAL, "%u events requested, 1 to %u are possible", n, most);
+		return kl_fail(why, -EINVAL, "%u events requested, the range is 1 to %u", n, most);
 	if (!(s->may & KL_MAY_SEE_ALL))
 		most = KL_DEFINED_UNPRIVILEGED_MAX + KL_DEFINED_UNPRIVILEGED_TRAPS;
 	if (n > most - min(most, has))
 		return kl_fail(why, -ENOSPC,
-			       "a session can define at most %u events, this one has %u", most,
-			       has);
+			       "a session can define at most %u events, this one has defined %u",
+			       most, has);
 	return 0;
 }
 

@@ -55,9 +55,9 @@ int kl_hooks_create(struct kl_dynevent *d, const struct kl_dynevent_params *para
 
 	if (kl_rights_lack(d->session->may, kl_kind_needs(params->kind)))
 		return kl_fail(why, -EPERM,
-			       "hooking functions needs CAP_SYS_ADMIN and no lockdown");
+			       "hooking functions needs CAP_SYS_ADMIN and no kernel lockdown");
 	if (params->arg)
-		return kl_fail(why, -EINVAL, "a function takes an address and no number");
+		return kl_fail(why, -EINVAL, "a function takes an address, not a number");
 	/* No function lies below the kernel's half of the address space, so do not read there. */
 	if ((long)address >= 0)
 		return kl_fail(why, -EINVAL, "%#lx is not a kernel address", address);

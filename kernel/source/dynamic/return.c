@@ -130,7 +130,7 @@ int kl_returns_prepare(struct kl_dynevent_table *table, u32 n, struct kl_error *
 	pool->maxactive = clamp(2 * n * num_possible_cpus(), (u32)POOL_MIN, (u32)POOL_MAX);
 	error = register_kretprobe(pool);
 	if (error)
-		return kl_fail(why, error, "cannot track function calls");
+		return kl_fail(why, error, "cannot register a return probe");
 	table->pool_made = true;
 	return 0;
 }

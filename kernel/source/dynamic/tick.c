@@ -105,7 +105,7 @@ static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params
 		return kl_fail(why, -EINVAL, "a tick must have neither a name nor an address");
 	if (!params->arg || params->arg > KL_TICK_HZ_MAX)
 		return kl_fail(why, -EINVAL,
-			       "%llu ticks per second requested, 1 to %u are possible", params->arg,
+			       "%llu ticks per second requested, the range is 1 to %u", params->arg,
 			       KL_TICK_HZ_MAX);
 	d->tick.hz = params->arg;
 	return 0;
@@ -134,7 +134,7 @@ static int attach(struct kl_dynevent *d, struct kl_error *why)
 	int error = -ENOMEM;
 
 	if (count_attached(table) >= TICKS_MAX)
-		return kl_fail(why, -ENOSPC, "a session can have at most %u ticks at a time",
+		return kl_fail(why, -ENOSPC, "a session can attach at most %u ticks at a time",
 			       TICKS_MAX);
 	tick = kzalloc(sizeof(*tick), GFP_KERNEL);
 	if (!tick)

@@ -116,7 +116,7 @@ static void attach_to_module(struct kl_dynevent_table *table, void *data)
 		if (!d->tracepoint.tp || !d->attached)
 			continue;
 		if (kl_hub_attach(d->session, d->tracepoint.tp, probe_of(d), d)) {
-			pr_warn("cannot reattach to tracepoint %s\n", d->tracepoint.name);
+			pr_warn("kernlens: cannot reattach to tracepoint %s\n", d->tracepoint.name);
 			d->tracepoint.tp = NULL;
 		}
 	}
@@ -210,10 +210,11 @@ static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params
 {
 	/* CFI traps an indirect call of a function whose type differs. */
 	if (IS_ENABLED(CONFIG_CFI_CLANG))
-		return kl_fail(why, -EOPNOTSUPP,
-			       "this kernel checks the types of indirect calls (CFI)");
+		return kl_fail(
+			why, -EOPNOTSUPP,
+			"tracepoints are unavailable: the kernel checks indirect calls (CFI)");
 	if (!params->name || !params->name[0])
-		return kl_fail(why, -EINVAL, "a tracepoint needs a name");
+		return kl_fail(why, -EINVAL, "a tracepoint requires a name");
 	if (params->address || params->arg)
 		return kl_fail(why, -EINVAL, "a tracepoint takes only a name");
 	d->tracepoint.name = kstrdup(params->name, GFP_KERNEL_ACCOUNT);
@@ -233,7 +234,7 @@ static int resolve(struct kl_dynevent *d, struct kl_error *why)
 	cond_resched();
 	if (!d->tracepoint.tp)
 		return kl_fail(why, -ENOENT,
-			       "neither this kernel nor a loaded module has tracepoint %s",
+			       "no tracepoint %s in the kernel and its loaded modules",
 			       d->tracepoint.name);
 	return 0;
 }
@@ -247,8 +248,7 @@ static int attach(struct kl_dynevent *d, struct kl_error *why)
 		return 0;
 	error = kl_hub_attach(d->session, d->tracepoint.tp, probe_of(d), d);
 	if (error)
-		return kl_fail(why, error, "tracepoint %s is not available now",
-			       d->tracepoint.name);
+		return kl_fail(why, error, "cannot attach to tracepoint %s", d->tracepoint.name);
 	return 0;
 }
 

@@ -56,7 +56,7 @@ static int find_file(struct kl_uprobe *u, const char *name, u64 offset, struct k
 	int error = kern_path(name, LOOKUP_FOLLOW, &u->path);
 
 	if (error)
-		return kl_fail(why, error, "file %s cannot be found", name);
+		return kl_fail(why, error, "cannot find file %s", name);
 	if (!d_is_reg(u->path.dentry))
 		return kl_fail(why, -EINVAL, "%s is not a regular file", name);
 	u->inode = d_real_inode(u->path.dentry);
@@ -72,9 +72,10 @@ static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params
 	struct kl_uprobe *u;
 
 	if (kl_rights_lack(d->session->may, kl_kind_needs(params->kind)))
-		return kl_fail(why, -EPERM, "hooking programs needs CAP_SYS_ADMIN and no lockdown");
+		return kl_fail(why, -EPERM,
+			       "hooking programs needs CAP_SYS_ADMIN and no kernel lockdown");
 	if (!params->name || !params->name[0])
-		return kl_fail(why, -EINVAL, "a probe point in a program needs the file's name");
+		return kl_fail(why, -EINVAL, "a probe point in a program requires the file's name");
 	if (params->address)
 		return kl_fail(why, -EINVAL,
 			       "a probe point in a program takes an offset, not an address");

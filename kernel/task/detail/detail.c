@@ -91,7 +91,7 @@ char *kl_detail_put_text(void *record, u32 at, const void *text, u32 bytes)
 /* Gives the same answer for a task that does not exist and one that may not be seen. */
 static int fail_missing(struct kl_detail *d)
 {
-	return kl_fail(d->why, -ESRCH, "there is no process %d", d->call->pid);
+	return kl_fail(d->why, -ESRCH, "process %d does not exist", d->call->pid);
 }
 
 /* Check access while no exec is in progress. @exec: set to the number of the task's execs. */
@@ -186,7 +186,7 @@ static int check_guard(struct kl_detail *d)
 		return kl_fail(d->why, -EPERM, "kernel stack traces need CAP_SYS_ADMIN");
 	if (kl_detail_guard(what) == KL_GUARD_TRACER && !d->is_tracer && has_secrets(d->task))
 		return kl_fail(d->why, -EACCES,
-			       "reading this of process %d needs permission to trace it",
+			       "details of process %d require permission to trace it",
 			       d->call->pid);
 	return 0;
 }
@@ -257,7 +257,7 @@ static int give(struct kl_detail *d)
 	/* Each page may have to be faulted in first. */
 	for (u32 at = 0; at < d->used; at += COPY_BYTES) {
 		if (copy_to_user(to + at, d->buffer + at, min(d->used - at, COPY_BYTES)))
-			return kl_fail(d->why, -EFAULT, "the records cannot be written");
+			return kl_fail(d->why, -EFAULT, "cannot write the records to user memory");
 		cond_resched();
 	}
 	call->bytes = d->used;
@@ -273,9 +273,9 @@ static int check_call(const struct kl_abi_detail *call, struct kl_error *why)
 		return kl_fail(why, -EINVAL, "a reserved member is not 0");
 	if (call->what >= KL_DETAIL_KINDS ||
 	    !kinds[array_index_nospec(call->what, KL_DETAIL_KINDS)])
-		return kl_fail(why, -EINVAL, "unknown kind of details: %u", call->what);
+		return kl_fail(why, -EINVAL, "unknown kind of details %u", call->what);
 	if (call->bytes < KL_DETAIL_BYTES_MIN || call->bytes > KL_DETAIL_BYTES_MAX)
-		return kl_fail(why, -EINVAL, "details need a buffer of %u to %u bytes",
+		return kl_fail(why, -EINVAL, "details require a buffer of %u to %u bytes",
 			       KL_DETAIL_BYTES_MIN, KL_DETAIL_BYTES_MAX);
 	return 0;
 }

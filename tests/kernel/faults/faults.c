@@ -61,16 +61,25 @@ static struct {
 	const char *text;
 	u32 seen;
 } reasons[] = {
-	{ "no memory for a session", 0 },      { "no memory for the call", 0 },
-	{ "no memory for 4 blocks of", 0 },    { "no memory for 32 blocks of", 0 },
-	{ "no memory for maskset", 0 },	       { "no memory for counters", 0 },
-	{ "no memory for a set of tasks", 0 }, { "no memory to attach", 0 },
-	{ "no memory to hook function", 0 },   { "no memory for a reader", 0 },
-	{ "no memory for a state dump", 0 },   { "cannot create a reader's descriptor", 0 },
-	{ "cannot attach to tracepoint", 0 },  { "cannot attach to sys_enter", 0 },
-	{ "cannot attach to sys_exit", 0 },    { "cannot hook function", 0 },
-	{ "cannot follow forks", 0 },	       { "the argument cannot be read", 0 },
-	{ "the answer cannot be written", 0 },
+	{ "no memory for a session", 0 },
+	{ "no memory for the call", 0 },
+	{ "no memory for 4 blocks of", 0 },
+	{ "no memory for 32 blocks of", 0 },
+	{ "no memory for maskset", 0 },
+	{ "no memory for counters", 0 },
+	{ "no memory for a set of tasks", 0 },
+	{ "no memory to attach", 0 },
+	{ "no memory to hook function", 0 },
+	{ "no memory for a reader", 0 },
+	{ "no memory for a state dump", 0 },
+	{ "cannot create a reader's descriptor", 0 },
+	{ "cannot attach to tracepoint", 0 },
+	{ "cannot attach to sys_enter", 0 },
+	{ "cannot attach to sys_exit", 0 },
+	{ "cannot hook function", 0 },
+	{ "cannot follow forks", 0 },
+	{ "cannot read the argument from user memory", 0 },
+	{ "cannot write the result to user memory", 0 },
 };
 
 static void note_reason(const char *why)

@@ -101,13 +101,13 @@ static void test_errors(void)
 		{ "irq\n  sched_swich\n", "file:2:3: " },
 		{ "irq, nix\n", "file:1:6: " },
 		{ "# c\n\nsched_switch :hst(1)\n", "file:3:15: unknown handler \"hst\"" },
-		{ "sched_switch :\n", "file:1:15: a handler's name" },
+		{ "sched_switch :\n", "file:1:15: expected a handler's name" },
 		{ "sched_switch :count(", "file:1:21: " },
 		{ "sched_switch :count(1)", "file:1:21: count takes at most 0" },
 		{ "sched_switch :hist", "file:1:1: hist requires an argument" },
 		{ "sched_switch :hist(next_tid, a)", "file:1:30: expected a number" },
 		{ "sched_switch :hist(next_tid, 0)", "file:1:30: a bucket" },
-		{ "sched_switch /next_tid\n", "file:1:14: the filter's closing / is missing" },
+		{ "sched_switch /next_tid\n", "file:1:14: missing closing / of the filter" },
 		{ "sched_switch //\n", "file:1:15: the filter is empty" },
 		{ "irq\nsched_switch /next_tid == nix/", "file:2:27: filter: " },
 		{ "sched_switch /next_tid ==/\n", "file:1:26: filter: " },
@@ -124,7 +124,7 @@ static void test_errors(void)
 		{ "sched_switch :use\n", "file:1:1: use requires" },
 		{ "irq\nsched\001_switch\n", "file:2:6: unexpected control character" },
 		{ "irq,,sched\n", "file:1:5: " },
-		{ "!sched_switch /next_tid/\n", "file:1:1: an exception" },
+		{ "!sched_switch /next_tid/\n", "file:1:1: an excluded event" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -40,10 +40,10 @@ static void test_members(void)
 {
 	BAD(-EINVAL, "operation 1: unknown code 24", OP(CONST), { .code = KL_OP_COUNT });
 	BAD(-EINVAL, "operation 0: unknown code 255", { .code = 255 });
-	BAD(-EINVAL, "operation 0 (CONST): there is no register 8 to set", OP(CONST, .dst = 8),
-	    OP(END));
-	BAD(-EINVAL, "(MOVE): there is no register 8 to read", OP(MOVE, .a = 8), OP(END));
-	BAD(-EINVAL, "(END): there is no register 255 to read", OP(END, .a = 255));
+	BAD(-EINVAL, "operation 0 (CONST): dst is register 8, which does not exist",
+	    OP(CONST, .dst = 8), OP(END));
+	BAD(-EINVAL, "(MOVE): a is register 8, which does not exist", OP(MOVE, .a = 8), OP(END));
+	BAD(-EINVAL, "(END): a is register 255, which does not exist", OP(END, .a = 255));
 	BAD(-EINVAL, "(END): sets no register", OP(END, .dst = 1));
 	BAD(-EINVAL, "(CONST): reads no register", OP(CONST, .a = 1), OP(END));
 	BAD(-EINVAL, "(END): b is 1", OP(END, .b = 1));
@@ -80,7 +80,7 @@ static void test_texts_and_variables(void)
 	BAD(-EINVAL, "(VARIABLE_TEXT): text of 65535 bytes at 65535",
 	    OP(VARIABLE_TEXT, .imm = VARIABLE_TEXT, .imm64 = 0xffffffff), OP(END));
 	BAD(-EINVAL, "(TEXT): imm64 locates", OP(TEXT, .imm64 = GAPS(1, 0)), OP(END));
-	BAD(-ENOENT, "there is no variable 5", OP(VARIABLE, .imm = VARIABLE_COUNT), OP(END));
+	BAD(-ENOENT, "variable 5 does not exist", OP(VARIABLE, .imm = VARIABLE_COUNT), OP(END));
 	BAD(-EINVAL, "variable 1 is not text", OP(VARIABLE, .b = 1, .imm = VARIABLE_NUMBER),
 	    OP(END));
 	BAD(-EINVAL, "variable 0 is not a number or text", OP(VARIABLE, .imm = VARIABLE_STRUCT),
