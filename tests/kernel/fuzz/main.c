@@ -22,7 +22,8 @@
 #include "fuzz.h"
 
 #define LIFE_SECONDS (4.0 * slowness)
-#define STUCK_SECONDS (25.0 * slowness)
+/* In the emulator, it takes many seconds to detach a session with hundreds of events. */
+#define STUCK_SECONDS (100.0 * slowness)
 #define SLOWNESS_DEBUG 5 /* kernel with checkers */
 #define SET_USER_ID_PATH "/tmp/fuzz-set-user-id"
 
@@ -156,13 +157,38 @@ struct worker {
 static struct worker workers[FUZZ_USERS];
 static u64 seed, deaths, stuck;
 static pid_t troubler;
+/* Calls of the device may overwrite the numbers in the memory that the workers share. */
+static pid_t targets[FUZZ_USERS][ZOO_KINDS];
+
+/* Also while the machine has no memory, or no process number, to spare. */
+static pid_t fork_patiently(void)
+{
+	double begun = now_seconds();
+	pid_t pid;
+
+	fflush(stdout);
+	while ((pid = fork()) < 0) {
+		if (now_seconds() - begun > STUCK_SECONDS)
+			bail("no process can be created");
+		sleep_ms(100);
+	}
+	return pid;
+}
+
+/* A process group; never all processes, nor our own group. */
+static void kill_group(pid_t pid)
+{
+	if (pid > 1)
+		kill(-pid, SIGKILL);
+}
 
 static void start_worker(u32 user)
 {
 	struct worker *w = &workers[user];
 
-	fflush(stdout);
-	*w = (struct worker){ .pid = fork(), .begun = now_seconds(), .moved = now_seconds() };
+	*w = (struct worker){ .pid = fork_patiently(),
+			      .begun = now_seconds(),
+			      .moved = now_seconds() };
 	seed++;
 	if (!w->pid)
 		run_worker(user, seed);
@@ -171,7 +197,7 @@ static void start_worker(u32 user)
 static void start_target(u32 user, u32 i)
 {
 	struct fuzz_user *u = &common->user[user];
-	pid_t pid = fork();
+	pid_t pid = fork_patiently();
 
 	if (!pid) {
 		setpgid(0, 0);
@@ -179,7 +205,7 @@ static void start_target(u32 user, u32 i)
 		become(u->uid);
 		zoo_run(i, seed);
 	}
-	u->targets[i] = pid;
+	targets[user][i] = u->targets[i] = pid;
 }
 
 /* Restarts a process that has ended, if it is one that must always exist. */
@@ -187,14 +213,14 @@ static void replace(pid_t pid, int status)
 {
 	for (u32 user = 0; user < FUZZ_USERS; user++) {
 		if (workers[user].pid == pid) {
-			kill(-pid, SIGKILL);
+			kill_group(pid);
 			deaths += WIFSIGNALED(status) && !workers[user].killed;
 			start_worker(user);
 			return;
 		}
 		for (u32 i = 0; i < ZOO_KINDS; i++)
-			if (common->user[user].targets[i] == pid) {
-				kill(-pid, SIGKILL);
+			if (targets[user][i] == pid) {
+				kill_group(pid);
 				start_target(user, i);
 				return;
 			}
@@ -215,26 +241,6 @@ static void tell_where(pid_t pid)
 		printf("# the threads of %d cannot be read\n", pid);
 }
 
-/* Has its first thread ended, while others still close what the process had open? */
-static bool is_ending(pid_t pid)
-{
-	char path[40], text[400], *at;
-	FILE *from;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	from = fopen(path, "re");
-	at = from && fgets(text, sizeof(text), from) ? strrchr(text, ')') : NULL;
-	if (from)
-		fclose(from);
-	return at && at[1] == ' ' && at[2] == 'Z';
-}
-
-/* In the emulator, it takes seconds to detach a session with many events. */
-static double patience(const struct worker *w)
-{
-	return is_ending(w->pid) ? 4 * STUCK_SECONDS : STUCK_SECONDS;
-}
-
 static void look_after(void)
 {
 	int status;
@@ -250,17 +256,16 @@ static void look_after(void)
 			w->moved = now_seconds();
 			w->slow = false;
 		}
-		if (now_seconds() - w->moved > STUCK_SECONDS / 2 && !w->slow) {
+		if (now_seconds() - w->moved > STUCK_SECONDS / 8 && !w->slow) {
 			w->slow = true;
 			tell_where(w->pid);
 		}
 		if (now_seconds() - w->begun > LIFE_SECONDS + STUCK_SECONDS &&
-		    now_seconds() - w->moved > STUCK_SECONDS && !w->killed &&
-		    now_seconds() - w->moved > patience(w)) {
+		    now_seconds() - w->moved > STUCK_SECONDS && !w->killed) {
 			w->killed = true;
 			stuck++;
 			tell_where(w->pid);
-			kill(-w->pid, SIGKILL);
+			kill_group(w->pid);
 			kill(w->pid, SIGKILL);
 		}
 	}
@@ -271,7 +276,7 @@ static void start_troubler(void)
 {
 	u64 state = seed;
 
-	troubler = fork();
+	troubler = fork_patiently();
 	if (troubler)
 		return;
 	for (;;) {
@@ -296,9 +301,9 @@ static void kill_all(void)
 	kill(troubler, SIGKILL);
 	slow_file_end();
 	for (u32 user = 0; user < FUZZ_USERS; user++) {
-		kill(-workers[user].pid, SIGKILL);
+		kill_group(workers[user].pid);
 		for (u32 i = 0; i < ZOO_KINDS; i++)
-			kill(-common->user[user].targets[i], SIGKILL);
+			kill_group(targets[user][i]);
 	}
 	/* Includes orphans, which we adopt as a subreaper. */
 	while (now_seconds() - begun < 60) {
@@ -309,7 +314,7 @@ static void kill_all(void)
 		if (!pid)
 			sleep_ms(20);
 		else
-			kill(-pid, SIGKILL);
+			kill_group(pid);
 	}
 	drop_passed();
 }
@@ -545,7 +550,7 @@ static void run_for(double seconds)
 			struct worker *w = &workers[seed % FUZZ_USERS];
 
 			w->killed = true;
-			kill(-w->pid, SIGKILL);
+			kill_group(w->pid);
 			next = now_seconds() + 3 * slowness;
 		}
 		sleep_ms(10);
