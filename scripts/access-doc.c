@@ -352,16 +352,16 @@ static void put_intro(void)
 	     "docs/design/access.md gives the reasons.\n\n"
 	     "The capabilities are those that the process had, in the initial user namespace,\n"
 	     "when it opened the device. The tables use these words:\n\n"
-	     "- yes: for all tasks and for the machine\n"
-	     "- own: for tasks that the session's owner may read by the kernel's ptrace rule for\n"
-	     "  unprivileged processes: same user and user namespace, no capability that the\n"
-	     "  owner lacks, dumpable. The check is made for each record. Nothing is recorded\n"
-	     "  about the interrupt handlers that interrupt such a task.\n"
-	     "- about own: the owner may read the running task or a task that the event is\n"
-	     "  about. If one of them must stay hidden, its fields (listed in the last columns)\n"
-	     "  are zero or empty; if that is the running task, so are its variables.\n"
-	     "- no: refused; patterns and masksets leave it out\n\n"
-	     "Fields that hold addresses are zero without CAP_SYS_ADMIN. What handlers store\n"
+	     "- yes: allowed for all tasks and for the whole machine\n"
+	     "- own: allowed for tasks that the session's owner may read by the kernel's ptrace\n"
+	     "  rule for unprivileged processes: the task has the same user and user namespace, no\n"
+	     "  capability that the owner lacks, and is dumpable. The check is made for each\n"
+	     "  record. Events in interrupt handlers that interrupt such a task are not recorded.\n"
+	     "- about own: allowed if the owner may read the running task or a task that the event\n"
+	     "  is about. The fields of a task that the owner may not read (listed in the last\n"
+	     "  columns) are zero or empty; if it is the running task, so are its variables.\n"
+	     "- no: refused; patterns and masksets omit it\n\n"
+	     "Fields that contain addresses are zero without CAP_SYS_ADMIN. What handlers store\n"
 	     "(tables, flags, texts) is derived only from what these tables allow.\n");
 }
 
@@ -372,35 +372,34 @@ static void put_device(void)
 	     "udev rule gives it to the group `kernlens`, which has no members at first:\n"
 	     "`usermod -aG kernlens USER` adds one. The tables below apply to everyone who can\n"
 	     "open it. Membership grants no rights over other users' processes.\n\n"
-	     "The group stays the default because it is a second line of defence. Every request\n"
+	     "Access is limited to a group by default as a second line of defence. Every request\n"
 	     "of a member is checked, bounded and charged to the member, but a bug in the module\n"
-	     "is a bug in the kernel, and the group keeps the number of people small who can\n"
-	     "reach that code. The evidence: fuzzers with several hostile users find no more\n"
-	     "faults in hours, and ten million records of adversarial programs contain nothing\n"
-	     "that their owners may not see. But reviews still found faults of kinds that\n"
-	     "neither can detect: a wait for memory that is throttled, an account that a user\n"
-	     "can multiply, and a position in a command line that wrapped around to other memory\n"
-	     "of the same process. Debian does not let ordinary users run perf either, unless the\n"
-	     "administrator changes that. Grant membership as you would grant unprivileged use\n"
-	     "of perf. These risks remain:\n\n"
+	     "is a bug in the kernel, and the group limits how many people can reach that code.\n"
+	     "Fuzzers with several hostile users find no more bugs in hours of running, and ten\n"
+	     "million records of adversarial programs contain nothing that their owners may not\n"
+	     "see. But code reviews have found bugs of kinds that neither can detect: a wait for\n"
+	     "throttled memory, an account that a user can multiply, and an offset in a command\n"
+	     "line that wrapped around to other memory of the same process. Debian does not let\n"
+	     "ordinary users run perf either, unless the administrator changes that. Grant\n"
+	     "membership as you would grant unprivileged use of perf. These risks remain:\n\n"
 	     "- A member can use up the limits of an unprivileged user: memory, sessions, and\n"
 	     "  a share of each CPU.\n"
-	     "- A member gets precise timestamps and periodic samples of their own processes,\n"
-	     "  which make timing side channels easier to exploit, as perf does.\n"
-	     "- Records can hold the registers of a member's own processes, as perf's samples\n"
-	     "  do, and the strings that these pass to system calls; kernel.yama.ptrace_scope\n"
-	     "  does not restrict that. Registers that are read without an event, and details\n"
-	     "  of a system call in progress, do need the right to trace, as\n"
-	     "  /proc/PID/syscall does.\n"
-	     "- Pid namespaces are not compared: a process in a container that has the device\n"
-	     "  and shares the initial user namespace records what the same user does outside.\n"
-	     "- Attaching to an event patches the kernel's text at the tracepoint, which\n"
-	     "  interrupts every CPU briefly.\n"
+	     "- A member gets precise timestamps and periodic samples of their own processes.\n"
+	     "  As with perf, these make timing side channels easier to exploit.\n"
+	     "- Records can contain the registers of a member's own processes, as perf samples\n"
+	     "  can, and the strings that these processes pass to system calls;\n"
+	     "  kernel.yama.ptrace_scope does not restrict that. Reading registers without an\n"
+	     "  event, and details of a system call in progress, requires the right to trace, as\n"
+	     "  for /proc/PID/syscall.\n"
+	     "- PID namespaces are not compared: a process in a container that has the device\n"
+	     "  and shares the initial user namespace can record what the same user does outside\n"
+	     "  the container.\n"
+	     "- Attaching to an event patches the kernel text at the tracepoint, which briefly\n"
+	     "  interrupts every CPU.\n"
 	     "- The files in `/proc/kernlens` can be read without membership. They show a\n"
 	     "  reader only the processes that the reader may see.\n\n"
-	     "To let every user open the device, put a rule with `MODE=\"0666\"` into\n"
-	     "`/etc/udev/rules.d/70-kernlens.rules`; to restrict it to root, one with\n"
-	     "`GROUP=\"root\"`.\n");
+	     "To let all users open the device, put a rule with `MODE=\"0666\"` into\n"
+	     "`/etc/udev/rules.d/70-kernlens.rules`; to restrict it to root, use `GROUP=\"root\"`.\n");
 }
 
 static void put_rights(void)
@@ -436,28 +435,29 @@ int main(void)
 	puts("\n## Reading a session\n");
 	put_head("session", "");
 	put_sessions(kl_session_needs);
-	puts("\nThe same user: the reader has the file-system user and group of the session's\n"
-	     "owner, the same user namespace, and at least the owner's effective capabilities;\n"
-	     "and the owner was dumpable when it created the session, so it was neither a\n"
-	     "set-user-id program nor one that protects itself. Anyone else is another user.\n"
-	     "A session that a user may not read appears not to exist.");
+	puts("\nA reader counts as the same user if it has the file-system user and group ID of the\n"
+	     "session's owner, the same user namespace, and at least the owner's effective\n"
+	     "capabilities; and if the owner was dumpable when it created the session, so it was\n"
+	     "neither a set-user-ID program nor one that protects itself. Otherwise, it counts as\n"
+	     "another user. A session that a user may not read is treated as nonexistent.");
 	puts("\n## Changing a running session: maskset, buffers, snapshot, freeze\n");
 	put_head("session", "");
 	put_sessions(kl_session_change_needs);
 	puts("\n## Details of a process\n");
 	put_details();
-	puts("\nThe kernel itself decides who may trace a process: the proof is an open\n"
-	     "`/proc/PID/mem`. A process that the caller may not see appears not to exist. Other\n"
+	puts("\nThe kernel itself decides who may trace a process: the caller proves it with an open\n"
+	     "`/proc/PID/mem`. A process that the caller may not see is treated as nonexistent. Other\n"
 	     "processes (children, owners of locks, the other end of a pipe) are reported only if\n"
 	     "the caller may see them.");
 	puts("\n## Latency profiles\n");
 	put_latency();
-	puts("\nA hidden waker is reported as \"another user's process\", a hidden owner of a lock not\n"
-	     "at all. Functions of timers are addresses.");
+	puts("\nA waker that the caller may not see is reported as \"another user's process\"; an owner\n"
+	     "of a lock that the caller may not see is not reported. Functions of timers count as\n"
+	     "addresses.");
 	puts("\n## Variables\n");
-	puts("The table applies to records. Processes that are inspected without an event give the\n"
-	     "same variables if the caller may see them. CPU times and the machine's numbers of\n"
-	     "tasks are for everybody.\n");
+	puts("The table applies to records. Without an event, a caller can read the same variables\n"
+	     "of the processes that it may see. CPU times of the machine and its numbers of tasks\n"
+	     "are available to all users.\n");
 	put_variables();
 	puts("\n## Events of the tables\n");
 	put_events();
