@@ -5,7 +5,7 @@
 kl list
 expect "list" 0
 says out '^sched:$'
-says out 'D sched_switch +A CPU stops'
+says out 'D sched_switch +A CPU switches'
 silent out 'syscall_entry_read ' "system calls are summarised"
 silent out $'\033' "no colours in a pipe"
 kl list sched,'irq_*'
