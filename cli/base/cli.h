@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A subcommand is a row of commands.def, described by its own file. Options are rows of a table, too, so that usage texts, suggestions and completion come from one place.
+ * A subcommand is a row of commands.def, described by its own file. Options are rows of a table,
+ * too, so that usage texts, suggestions and completion come from one place.
  */
 #ifndef KL_CLI_BASE_CLI_H
 #define KL_CLI_BASE_CLI_H

@@ -15,7 +15,8 @@ static const struct cli_format *const formats[] = {
 };
 
 /* clang-format off */
-const char cli_format_help[] = "one of:"
+const char cli_format_help[] =
+	"one of:"
 #define CLI_FORMAT(name) " " #name
 #include "formats.def"
 #undef CLI_FORMAT

@@ -163,15 +163,12 @@ static pid_t targets[FUZZ_USERS][ZOO_KINDS];
 /* Also while the machine has no memory, or no process number, to spare. */
 static pid_t fork_patiently(void)
 {
-	double begun = now_seconds();
 	pid_t pid;
 
 	fflush(stdout);
-	while ((pid = fork()) < 0) {
-		if (now_seconds() - begun > STUCK_SECONDS)
+	for (u32 tries = 0; (pid = fork()) < 0; sleep_ms(100))
+		if (tries++ == 1000)
 			bail("no process can be created");
-		sleep_ms(100);
-	}
 	return pid;
 }
 
@@ -186,9 +183,8 @@ static void start_worker(u32 user)
 {
 	struct worker *w = &workers[user];
 
-	*w = (struct worker){ .pid = fork_patiently(),
-			      .begun = now_seconds(),
-			      .moved = now_seconds() };
+	*w = (struct worker){ .pid = fork_patiently() };
+	w->begun = w->moved = now_seconds();
 	seed++;
 	if (!w->pid)
 		run_worker(user, seed);
