@@ -19,10 +19,8 @@
 #define ENTRIES 1024
 #define KEYS 4 /* both halves of comm, tid, and a field that is a tid, too */
 
-/* Offset of the next task's id in sched_switch; ids of tid and comm in variables.def. */
+/* Offset of the next task's id in sched_switch. */
 #define NEXT_TID_AT 48
-#define VARIABLE_TID 1
-#define VARIABLE_COMM 3
 
 static const struct source {
 	const char *name;
@@ -52,8 +50,8 @@ static void add_rule(int fd, bool has_next)
 		.n_keys = has_next ? KEYS : KEYS - 1,
 		.entries = ENTRIES,
 	};
-	struct kl_abi_op comm = { .code = KL_OP_VARIABLE, .imm = VARIABLE_COMM };
-	struct kl_abi_op tid = { .code = KL_OP_VARIABLE, .imm = VARIABLE_TID };
+	struct kl_abi_op comm = { .code = KL_OP_VARIABLE, .imm = VARIABLE_comm };
+	struct kl_abi_op tid = { .code = KL_OP_VARIABLE, .imm = VARIABLE_tid };
 	struct kl_abi_op next = {
 		.code = KL_OP_FIELD,
 		.b = KL_NUMBER_S32,
@@ -350,9 +348,7 @@ static void run_calls(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
-		long result;
-
-		asm volatile("syscall" : "=a"(result) : "a"(SYS_getppid) : "rcx", "r11", "memory");
+		KL_CALL_HERE();
 		sleep_ms(1);
 	}
 }

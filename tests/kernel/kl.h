@@ -303,6 +303,16 @@ static inline void kl_become_with(u32 uid, s32 capability)
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
+/* A system call from the function's own text: the first frame of a user stack trace is there. */
+#define KL_CALL_HERE()                                  \
+	do {                                            \
+		long result;                            \
+		asm volatile("syscall"                  \
+			     : "=a"(result)             \
+			     : "a"(SYS_getppid)         \
+			     : "rcx", "r11", "memory"); \
+	} while (0)
+
 /* Offset of a function in the file that it is mapped from; 0 if no file maps it. */
 static inline u64 kl_file_offset(const void *function)
 {

@@ -251,15 +251,6 @@ static void test_calls(void)
 
 /* ----------------------------------------------------------- full table */
 
-#define CALL_HERE()                                     \
-	do {                                            \
-		long result;                            \
-		asm volatile("syscall"                  \
-			     : "=a"(result)             \
-			     : "a"(SYS_getppid)         \
-			     : "rcx", "r11", "memory"); \
-	} while (0)
-
 static void test_room(void)
 {
 	const u32 events[] = { KL_EV_SYSCALL_ENTRY + SYS_getppid, 0 };
@@ -271,10 +262,10 @@ static void test_room(void)
 	    kl_start(fd))
 		bail("session: %s", kl_why(fd));
 	for (u32 i = 0; i < 3; i++) {
-		CALL_HERE();
-		CALL_HERE();
-		CALL_HERE();
-		CALL_HERE();
+		KL_CALL_HERE();
+		KL_CALL_HERE();
+		KL_CALL_HERE();
+		KL_CALL_HERE();
 	}
 	kl_stop(fd);
 	tap_check(fetch(fd) && n_traces == 2, "two places of four have room");
