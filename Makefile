@@ -17,6 +17,7 @@
 # clean    all that was built; the kernels stay in .cache
 #
 # demo, the tests, check and bench install what they need first (scripts/deps).
+# V=1 prints the commands.
 
 SHELL := /bin/bash
 BUILD ?= build
@@ -34,6 +35,13 @@ SCHEMA_HASH := $(shell cat $(TABLES) | scripts/schema-hash)
 
 CFLAGS := -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_SOURCE \
 	-DKL_VERSION=\"$(VERSION)\" -DKL_SCHEMA_HASH=$(SCHEMA_HASH)
+
+# step NAME: begins a command that makes a file, and prints a short line for it; with V=1, make prints
+# the command.
+ifneq ($(V),1)
+.SILENT:
+step = printf '  %-7s %s\n' $(1) $(@:$(BUILD)/%=%);
+endif
 
 all: modules examples library command
 
@@ -79,7 +87,7 @@ NO_BTF := PAHOLE=: RESOLVE_BTFIDS=:
 
 # kbuild works on a tree of links, one a kernel, so that the sources stay clean.
 module-%: $(CACHE)/%/release
-	@release=$$(cat $<); tree=$(BUILD)/$$release; mkdir -p $$tree; \
+	release=$$(cat $<); tree=$(BUILD)/$$release; mkdir -p $$tree; \
 	find $$tree -type l \( -path '*/kernel/*' -o -path '*/uapi/*' \) -delete; \
 	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree/kernel \
@@ -88,7 +96,7 @@ module-%: $(CACHE)/%/release
 
 # A second instance, of another name: the first counts its blocks while the fuzzer is at it.
 target-%: $(CACHE)/%/release
-	@release=$$(cat $<); tree=$(BUILD)/$$release/target; mkdir -p $$tree; \
+	release=$$(cat $<); tree=$(BUILD)/$$release/target; mkdir -p $$tree; \
 	find $$tree -type l -delete; \
 	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree/kernel \
@@ -104,39 +112,39 @@ ALL_CPUS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 demo test test-debug test-kcsan test-long bench vm: | $(CACHE)/qemu/version
 
 demo:
-	@scripts/deps build vm test
-	@$(MAKE) --no-print-directory $(ALL_CPUS) all
-	@scripts/demo
+	scripts/deps build vm test
+	$(MAKE) --no-print-directory $(ALL_CPUS) all
+	scripts/demo
 
 test:
-	@scripts/deps build vm test check bench
-	@$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs fuzzers
-	@tests/run
+	scripts/deps build vm test check bench
+	$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs fuzzers
+	tests/run
 
 test-debug:
-	@scripts/deps build vm test
-	@$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-debug all kernel-tests block-tests
-	@KL_TEST_TIMEOUT=3600 tests/run --debug
+	scripts/deps build vm test
+	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-debug all kernel-tests block-tests
+	KL_TEST_TIMEOUT=3600 tests/run --debug
 
 test-kcsan:
-	@scripts/deps build vm test
-	@$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-kcsan all kernel-tests
-	@KL_TEST_TIMEOUT=7200 tests/run --kcsan
+	scripts/deps build vm test
+	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-kcsan all kernel-tests
+	KL_TEST_TIMEOUT=7200 tests/run --kcsan
 
 test-long:
-	@scripts/deps build vm test
-	@$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" all test-programs fuzzers
-	@KL_TEST_TIMEOUT=7200 tests/run --long
+	scripts/deps build vm test
+	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" all test-programs fuzzers
+	KL_TEST_TIMEOUT=7200 tests/run --long
 
 check:
-	@scripts/deps build vm test check
-	@$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs
-	@scripts/check/run
+	scripts/deps build vm test check
+	$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs
+	scripts/check/run
 
 bench:
-	@scripts/deps build vm bench
-	@$(MAKE) --no-print-directory $(ALL_CPUS) all
-	@bench/run full
+	scripts/deps build vm bench
+	$(MAKE) --no-print-directory $(ALL_CPUS) all
+	bench/run full
 
 vm: modules
 	vm/run -k all -- uname -r
@@ -170,6 +178,7 @@ FOLDERS_MADE := $(DESTDIR)$(PREFIX)/share/kernlens/folders
 PUT := install -m 644 /dev/stdin
 
 install: library command install-module
+	$(call step,INSTALL)
 	install -m 755 $(BUILD)/kernlens $(BIN)
 	install -m 644 $(LIB) $(LIBRARIES)
 	install -m 755 $(LIB_SHARED) $(LIBRARIES)

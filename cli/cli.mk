@@ -6,11 +6,11 @@ CLI_SRCS := $(wildcard cli/*.c cli/*/*.c)
 CLI_OBJS := $(CLI_SRCS:%.c=$(BUILD)/%.o)
 
 $(BUILD)/cli/%.o: cli/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -MMD -MP -c -o $@ $<
+	mkdir -p $(@D)
+	$(call step,CC)$(CC) $(CFLAGS) $(LIB_INCLUDES) -MMD -MP -c -o $@ $<
 
 $(BUILD)/kernlens: $(CLI_OBJS) $(VIEW_OBJS) $(BUILD)/libkernlens.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJS) $(VIEW_OBJS) $(BUILD)/libkernlens.a $(LIB_LIBS) \
+	$(call step,LD)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJS) $(VIEW_OBJS) $(BUILD)/libkernlens.a $(LIB_LIBS) \
 		$(VIEW_LIBS) -ljansson -lm -pthread
 
 -include $(CLI_OBJS:.o=.d)

@@ -16,12 +16,12 @@ LIBRARY_EXAMPLES := $(BUILD)/examples/read/read $(BUILD)/examples/live/live
 examples: $(KERNELS:%=example-%) $(EXAMPLE_PROGRAMS) $(LIBRARY_EXAMPLES)
 
 $(EXAMPLE_PROGRAMS): $(BUILD)/%: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -o $@ $<
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) -o $@ $<
 
 $(LIBRARY_EXAMPLES): $(BUILD)/%: %.c $(LIB) $(LIB_PUBLIC_HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Ilib/include -o $@ $< $(LIB) $(LIB_LIBS)
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) -Ilib/include -o $@ $< $(LIB) $(LIB_LIBS)
 
 # build-against NAME SOURCE: build a module from the folder SOURCE, through links to its files.
 build-against = release=$$(cat $(CACHE)/$(1)/release); tree=$(BUILD)/$$release/$(notdir $(2)); \
@@ -33,6 +33,6 @@ build-against = release=$$(cat $(CACHE)/$(1)/release); tree=$(BUILD)/$$release/$
 	cp $$tree/*.ko $(BUILD)/$$release/
 
 example-%: module-%
-	+@$(call build-against,$*,examples/handler)
+	+$(call build-against,$*,examples/handler)
 
 .PHONY: examples

@@ -20,15 +20,15 @@ LIB_SHARED := $(BUILD)/$(LIB_SONAME)
 
 # Only what the public headers declare is visible outside, as LIB_MAP lists it.
 $(LIB_OBJECTS): $(BUILD)/%.o: %.c $(wildcard uapi/*)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fPIC -fvisibility=hidden $(LIB_INCLUDES) -MMD -MP -c $< -o $@
+	mkdir -p $(@D)
+	$(call step,CC)$(CC) $(CFLAGS) -fPIC -fvisibility=hidden $(LIB_INCLUDES) -MMD -MP -c $< -o $@
 
 $(LIB): $(LIB_OBJECTS)
 	rm -f $@
-	$(AR) rcs $@ $^
+	$(call step,AR)$(AR) rcs $@ $^
 
 $(LIB_SHARED): $(LIB_OBJECTS) $(LIB_MAP)
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIB_SONAME) \
+	$(call step,LD)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIB_SONAME) \
 		-Wl,--version-script=$(LIB_MAP) -Wl,--no-undefined-version -Wl,-z,defs -o $@ $(LIB_OBJECTS) $(LIB_LIBS)
 	ln -sf $(LIB_SONAME) $(BUILD)/libkernlens.so
 
@@ -44,11 +44,11 @@ LIB_CHECKED := $(BUILD)/checked/libkernlens.a
 LIB_CHECKED_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/checked/%.o)
 
 $(LIB_CHECKED_OBJECTS): $(BUILD)/checked/%.o: %.c $(wildcard uapi/*)
-	@mkdir -p $(@D)
-	$(CHECKED_CC) $(CHECKED_CFLAGS) -fsanitize=fuzzer-no-link $(LIB_INCLUDES) -MMD -MP -c $< -o $@
+	mkdir -p $(@D)
+	$(call step,CC)$(CHECKED_CC) $(CHECKED_CFLAGS) -fsanitize=fuzzer-no-link $(LIB_INCLUDES) -MMD -MP -c $< -o $@
 
 $(LIB_CHECKED): $(LIB_CHECKED_OBJECTS)
 	rm -f $@
-	$(AR) rcs $@ $^
+	$(call step,AR)$(AR) rcs $@ $^
 
 -include $(LIB_OBJECTS:.o=.d) $(LIB_CHECKED_OBJECTS:.o=.d)

@@ -8,7 +8,7 @@ VIEW_OBJS := $(VIEW_SRCS:%.c=$(BUILD)/%.o)
 VIEW_LIBS := -lncursesw -ltinfo
 
 $(BUILD)/view/%.o: view/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -MMD -MP -c -o $@ $<
+	mkdir -p $(@D)
+	$(call step,CC)$(CC) $(CFLAGS) $(LIB_INCLUDES) -MMD -MP -c -o $@ $<
 
 -include $(VIEW_OBJS:.o=.d)

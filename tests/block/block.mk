@@ -7,8 +7,8 @@ block-tests: $(BUILD)/tests/block-compare $(BLOCK_PROGRAMS)
 
 $(BUILD)/tests/block-compare: tests/block/compare.c kernel/splice/instruction.c \
 		kernel/splice/instruction.h tests/unit/unit.h $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -o $@ $(filter %.c,$^) $(LIB) $(LIB_LIBS) -lm -pthread
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) $(LIB_INCLUDES) -o $@ $(filter %.c,$^) $(LIB) $(LIB_LIBS) -lm -pthread
 
 .PHONY: block-tests
 
@@ -17,5 +17,5 @@ $(BUILD)/tests/block-faults: tests/unit/failing.h tests/unit/file.h
 
 $(BLOCK_PROGRAMS): $(BUILD)/tests/block-%: tests/block/%.c tests/block/plan.h tests/unit/unit.h \
 		$(wildcard uapi/*.h uapi/block*.def) $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -o $@ $(filter %.c,$^) $(LIB) $(LIB_LIBS) -lm -pthread
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) $(LIB_INCLUDES) -o $@ $(filter %.c,$^) $(LIB) $(LIB_LIBS) -lm -pthread

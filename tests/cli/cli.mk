@@ -26,50 +26,50 @@ cli-tests: $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $(CLI_TESTS)/stack-n
 	$(CLI_TESTS)/program-splice $(CLI_TESTS)/program-throw $(CLI_TESTS)/example-record
 
 $(CLI_TESTS)/example-record: examples/record/record.c $(LIB) $(LIB_HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Ilib/include -o $@ $< $(LIB) $(LIB_LIBS)
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) -Ilib/include -o $@ $< $(LIB) $(LIB_LIBS)
 
 $(CLI_TESTS)/program-blocks: tests/cli/program_blocks.c
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIE -pie -pthread -o $@ $<
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIE -pie -pthread -o $@ $<
 
 $(CLI_TESTS)/program-blocks-plain: tests/cli/program_blocks.c
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O0 -g -Wall -Wextra -Werror -fno-pie -no-pie -pthread -o $@ $<
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) -std=gnu11 -O0 -g -Wall -Wextra -Werror -fno-pie -no-pie -pthread -o $@ $<
 
 $(CLI_TESTS)/libsplice.so: tests/cli/program_splice_library.c
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -o $@ $<
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -o $@ $<
 
 # The library is found next to the program, and calls back into it.
 $(CLI_TESTS)/program-splice: tests/cli/program_splice.c $(CLI_TESTS)/libsplice.so
-	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -fPIE -pie -pthread -rdynamic \
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -fPIE -pie -pthread -rdynamic \
 		-o $@ $< -L$(CLI_TESTS) -lsplice '-Wl,-rpath,$$ORIGIN'
 
 $(CLI_TESTS)/program-throw: tests/cli/program_throw.cc
-	@mkdir -p $(@D)
-	$(CXX) -std=gnu++17 -O2 -g -Wall -Wextra -Werror -o $@ $<
+	mkdir -p $(@D)
+	$(call step,LD)$(CXX) -std=gnu++17 -O2 -g -Wall -Wextra -Werror -o $@ $<
 
 $(CLI_TESTS)/stack-names: tests/cli/stack_names.cc
-	@mkdir -p $(@D)
-	$(CXX) -std=gnu++17 -O1 -g -Wall -Wextra -Werror -fno-omit-frame-pointer \
+	mkdir -p $(@D)
+	$(call step,LD)$(CXX) -std=gnu++17 -O1 -g -Wall -Wextra -Werror -fno-omit-frame-pointer \
 		-mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -o $@ $<
 
 # Compiled as written: with frame pointers, and without tail calls.
 $(CLI_TESTS)/stack-chain: tests/cli/stack_chain.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $<
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $<
 
 # Code that asn1c generates is built without warnings, and its headers are system headers to the
 # code that includes them.
 $(CLI_TESTS_ASN1)/libasn1.a: docs/format/kernlens.asn1
-	rm -rf $(@D) && mkdir -p $(@D)
+	$(call step,ASN1C)rm -rf $(@D) && mkdir -p $(@D)
 	cd $(@D) && { asn1c -fwide-types -fcompound-names $(CURDIR)/$< >log 2>&1 || { cat log; exit 1; }; }
 	rm $(@D)/converter-sample.c
 	cd $(@D) && $(CC) $(OPT) -w -I. -c *.c && $(AR) rcs $(@F) *.o
 
 $(CLI_TESTS)/ber-decode: tests/cli/ber_decode.c $(CLI_TESTS_ASN1)/libasn1.a
-	$(CC) $(CFLAGS) -isystem $(CLI_TESTS_ASN1) -o $@ $^
+	$(call step,LD)$(CC) $(CFLAGS) -isystem $(CLI_TESTS_ASN1) -o $@ $^
 
 .PHONY: cli-tests

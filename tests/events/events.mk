@@ -8,11 +8,11 @@ EVENT_CAUSES := $(patsubst tests/events/cause/%.c,$(BUILD)/tests/events/%,\
 event-tests: $(EVENT_CAUSES) $(KERNELS:%=event-module-%)
 
 $(BUILD)/tests/events/%: tests/events/cause/%.c tests/events/cause/cause.h
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -pthread -o $@ $<
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) -pthread -o $@ $<
 
 event-module-%: $(CACHE)/%/release
-	@release=$$(cat $<); tree=$(BUILD)/$$release/events; mkdir -p $$tree; \
+	release=$$(cat $<); tree=$(BUILD)/$$release/events; mkdir -p $$tree; \
 	cp -fs $(CURDIR)/tests/events/module/* $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
 		M=$(CURDIR)/$$tree $(NO_BTF) modules && \

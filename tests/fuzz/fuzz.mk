@@ -11,20 +11,19 @@ FUZZ_HEADERS := $(wildcard tests/fuzz/*.h tests/unit/lib/*.h lib/*/*.h) $(LIB_HE
 
 $(FUZZ_TARGETS): $(FUZZ)/fuzz-%: tests/fuzz/fuzz_%.c $(FUZZ_SHARED) $(LIB_CHECKED) \
 		$(FUZZ_HEADERS)
-	@mkdir -p $(@D)
-	$(CHECKED_CC) $(CHECKED_CFLAGS) -Wall -Werror -fsanitize=fuzzer $(LIB_INCLUDES) -Itests/unit -o $@ \
+	mkdir -p $(@D)
+	$(call step,LD)$(CHECKED_CC) $(CHECKED_CFLAGS) -Wall -Werror -fsanitize=fuzzer $(LIB_INCLUDES) -Itests/unit -o $@ \
 		$(filter %.c,$^) $(filter %.a,$^) $(LIB_LIBS) -ljansson -pthread
 
 fuzzers: $(FUZZ_TARGETS) $(FUZZ)/seeds
 
 # Generated inputs: too large to store, or written by today's writers.
 $(FUZZ)/make-seeds: tests/fuzz/seeds.c $(FUZZ_SHARED) $(LIB) $(FUZZ_HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -o $@ $(filter %.c,$^) $(filter %.a,$^) \
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -o $@ $(filter %.c,$^) $(filter %.a,$^) \
 		$(LIB_LIBS) -ljansson -pthread
 
 $(FUZZ)/seeds: $(FUZZ)/make-seeds
-	rm -rf $@
-	$< $@
+	$(call step,GEN)rm -rf $@ && $< $@
 
 .PHONY: fuzzers

@@ -38,18 +38,18 @@ $(addprefix $(BUILD)/tests/kernel-,details exits fuzz soak): KERNEL_TEST_FLAGS :
 $(addprefix $(BUILD)/tests/kernel-,details exits fuzz soak): KERNEL_TEST_LIBS := $(LIB_LIBS)
 
 $(KERNEL_TESTS): $(KERNEL_TEST_HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(KERNEL_TEST_FLAGS) -Iuapi -o $@ $(filter %.c %.a,$^) $(KERNEL_TEST_LIBS) -pthread
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) $(KERNEL_TEST_FLAGS) -Iuapi -o $@ $(filter %.c %.a,$^) $(KERNEL_TEST_LIBS) -pthread
 
 stimulus-%: $(CACHE)/%/release
-	@release=$$(cat $<); tree=$(BUILD)/$$release/stimulus; mkdir -p $$tree; \
+	release=$$(cat $<); tree=$(BUILD)/$$release/stimulus; mkdir -p $$tree; \
 	cp -fs $(CURDIR)/tests/kernel/stimulus/* $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
 		M=$(CURDIR)/$$tree $(NO_BTF) modules && \
 	cp $$tree/kl_{stimulus,awake,places,passed,pfnmap}.ko $(BUILD)/$$release/
 
 program-%: $(CACHE)/%/release module-%
-	@release=$$(cat $<); tree=$(BUILD)/$$release/program; \
+	release=$$(cat $<); tree=$(BUILD)/$$release/program; \
 	mkdir -p $$tree/kernel/{compat,ring,core}; \
 	find $$tree -type l -delete; \
 	cp -fs $(CURDIR)/tests/kernel/program/* $$tree/ && cp -rs $(CURDIR)/uapi $$tree/ && \
@@ -62,11 +62,11 @@ program-%: $(CACHE)/%/release module-%
 	cp $$tree/kl_program.ko $(BUILD)/$$release/kl_program.ko
 
 extern-%: module-%
-	+@$(call build-against,$*,tests/kernel/extern)
+	+$(call build-against,$*,tests/kernel/extern)
 
 # kl_extern.ko for the second instance, whose functions have other names, at build/RELEASE/target/.
 target-extern-%: target-%
-	+@release=$$(cat $(CACHE)/$*/release); tree=$(BUILD)/$$release/target/extern; mkdir -p $$tree && \
+	+release=$$(cat $(CACHE)/$*/release); tree=$(BUILD)/$$release/target/extern; mkdir -p $$tree && \
 	cp -fs $(CURDIR)/tests/kernel/extern/* $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree \
 		KL_INCLUDE=$(CURDIR)/$(BUILD)/$$release/kernel/include KL_TARGET=kernlens_target \
@@ -76,7 +76,7 @@ target-extern-%: target-%
 
 # A separate build tree, in which everything is compiled again.
 preempt-%: $(CACHE)/%/release
-	+@release=$$(cat $<); $(MAKE) --no-print-directory BUILD=$(BUILD)/preempt \
+	+release=$$(cat $<); $(MAKE) --no-print-directory BUILD=$(BUILD)/preempt \
 		KL_CCFLAGS='-g0 -DKL_PROBES_PREEMPTIBLE=2' module-$* && \
 	mkdir -p $(BUILD)/$$release/preempt && \
 	cp $(BUILD)/preempt/$$release/kernlens.ko $(BUILD)/$$release/preempt/

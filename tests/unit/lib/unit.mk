@@ -33,8 +33,8 @@ UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)
 
 LIB_TEST_HEADERS := $(wildcard tests/unit/lib/*.h lib/*/*.h kernel/ring/*.h) $(LIB_HEADERS) \
 	tests/unit/unit.h
-LIB_TEST_BUILD = @mkdir -p $(@D); \
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIB_LIBS) -ljansson -pthread
+LIB_TEST_BUILD = mkdir -p $(@D); \
+	$(call step,LD)$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -o $@ $(filter %.c,$^) $(filter %.a,$^) $(LIB_LIBS) -ljansson -pthread
 
 $(foreach name,path edge,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/graph.c

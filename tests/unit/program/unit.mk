@@ -15,5 +15,5 @@ $(BUILD)/tests/program-unit-asan: PROGRAM_FLAGS := -fsanitize=address,undefined 
 	-fno-sanitize-recover=all
 
 $(PROGRAM_TESTS): $(PROGRAM_SOURCES) $(PROGRAM_HEADERS) tests/unit/program/unit.mk
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(PROGRAM_FLAGS) -o $@ $(filter %.c,$^)
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) $(PROGRAM_FLAGS) -o $@ $(filter %.c,$^)

@@ -34,5 +34,5 @@ $(BUILD)/tests/ring-stress $(BUILD)/tests/ring-stress-tsan $(BUILD)/tests/ring-s
 		$(RING_STRESS) $(RING_SOURCES)
 
 $(RING_TESTS): $(RING_HEADERS) tests/unit/ring/unit.mk
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(RING_FLAGS) -o $@ $(filter %.c,$^) -pthread
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) $(RING_FLAGS) -o $@ $(filter %.c,$^) -pthread

@@ -15,10 +15,10 @@ SESSION_STUBS := $(addprefix linux/,bitops bug cpumask cred irq_work irqflags ju
 $(SESSION_DELTA): tests/unit/session/delta.c $(RING_SOURCES) $(wildcard kernel/core/record*.c) \
 		$(RING_HEADERS) $(wildcard kernel/core/*.h kernel/base/*.h) kernel/compat/clock.h \
 		tests/unit/session/stub.h tests/unit/session/unit.mk
-	@mkdir -p $(addprefix $(@D)/session-stubs/,linux/sched asm compat)
-	@for header in $(SESSION_STUBS); do \
+	mkdir -p $(addprefix $(@D)/session-stubs/,linux/sched asm compat)
+	for header in $(SESSION_STUBS); do \
 		echo '#include "$(CURDIR)/tests/unit/session/stub.h"' >$(@D)/session-stubs/$$header.h; \
 	done
-	$(CC) $(CFLAGS) -Wno-unused-parameter -fno-strict-aliasing \
+	$(call step,LD)$(CC) $(CFLAGS) -Wno-unused-parameter -fno-strict-aliasing \
 		-DKL_RING_TEST_HOOK -I$(@D)/session-stubs \
 		-o $@ tests/unit/session/delta.c $(RING_SOURCES)

@@ -14,5 +14,5 @@ $(BUILD)/tests/session-stacks-tsan: STACK_FLAGS := -fsanitize=thread
 $(STACK_TESTS): tests/unit/stack/stacks.c kernel/core/stack_table.c \
 		kernel/core/stack_table.h kernel/ring/platform.h tests/unit/unit.h \
 		uapi/define.h tests/unit/stack/unit.mk
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(STACK_FLAGS) -DKL_RING_TEST_HOOK -o $@ $(filter %.c,$^) -pthread
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(CFLAGS) $(STACK_FLAGS) -DKL_RING_TEST_HOOK -o $@ $(filter %.c,$^) -pthread

@@ -15,8 +15,8 @@ UNIT_TESTS += $(SYMBOL_TESTS) $(SYMBOL_TESTS_ASAN)
 SYMBOL_TEST_SOURCES := $(addprefix tests/unit/symbol/,evaluate.c kernels.c)
 SYMBOL_TEST_HEADERS := $(wildcard tests/unit/symbol/*.h lib/*/*.h) $(LIB_HEADERS) tests/unit/unit.h
 SYMBOL_OFFSETS := $(KERNELS:%=$(BUILD)/tests/offsets/%/list)
-SYMBOL_TEST_BUILD = @mkdir -p $(@D); \
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -DKL_TEST_CACHE='"$(abspath $(CACHE))"' \
+SYMBOL_TEST_BUILD = mkdir -p $(@D); \
+	$(call step,LD)$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -DKL_TEST_CACHE='"$(abspath $(CACHE))"' \
 		-DKL_TEST_KERNELS='"$(KERNELS)"' -DKL_TEST_OFFSETS='"$(abspath $(BUILD)/tests/offsets)"' \
 		-DKL_TEST_MANUAL='"$(abspath docs/man/kernlens-expressions.7)"' \
 		-o $@ $(filter %.c %.a,$^) $(LIB_LIBS)
@@ -24,7 +24,7 @@ SYMBOL_TEST_BUILD = @mkdir -p $(@D); \
 # The compiler's layout, from each kernel's headers.
 $(SYMBOL_OFFSETS): $(BUILD)/tests/offsets/%/list: tests/unit/symbol/offsets/offsets.c \
 		tests/unit/symbol/offsets/Kbuild $(CACHE)/%/release
-	@mkdir -p $(@D) && cp $(filter tests/%,$^) $(@D)/
+	mkdir -p $(@D) && cp $(filter tests/%,$^) $(@D)/
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(abspath $(@D)) offsets.s
 	sed -n 's/^->//p' $(@D)/offsets.s > $@
 
@@ -45,8 +45,8 @@ $(SYMBOL_TESTS_ASAN): $(BUILD)/tests/lib-%-asan: tests/unit/symbol/test_%.c $(SY
 # A C++ program that tests of the command run, too.
 NAMES_TESTS := $(BUILD)/tests/lib-names $(BUILD)/tests/lib-names-asan
 UNIT_TESTS += $(NAMES_TESTS)
-NAMES_TEST_BUILD = @mkdir -p $(@D); \
-	$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -DKL_TEST_PROGRAM='"$(abspath $(BUILD)/tests/cli/stack-names)"' \
+NAMES_TEST_BUILD = mkdir -p $(@D); \
+	$(call step,LD)$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -DKL_TEST_PROGRAM='"$(abspath $(BUILD)/tests/cli/stack-names)"' \
 		-DKL_TEST_SOURCE='"$(abspath tests/cli/stack_names.cc)"' -o $@ $(filter %.c %.a,$^) $(LIB_LIBS) -pthread
 
 $(BUILD)/tests/lib-names: tests/unit/symbol/test_names.c $(LIB) tests/unit/unit.h $(BUILD)/tests/cli/stack-names
