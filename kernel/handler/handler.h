@@ -62,18 +62,9 @@ struct kl_handler {
 	void kl_hit_##name(struct kl_session *s, u32 id, const struct kl_rule *r, \
 			   struct kl_event_ctx *f)
 
-KL_HIT(nothing);
-KL_HIT(log);
-KL_HIT(set);
-KL_HIT(clear);
-KL_HIT(freeze);
-KL_HIT(use);
-KL_HIT(alarm);
-KL_HIT(stack);
-KL_HIT(snapshot);
-KL_HIT(external);
-
-#define KL_HANDLER(number, name, help) extern const struct kl_handler kl_handler_##name;
+#define KL_HANDLER(number, name, help)                \
+	extern const struct kl_handler kl_handler_##name; \
+	KL_HIT(name);
 #include "../../uapi/handlers.def"
 #undef KL_HANDLER
 

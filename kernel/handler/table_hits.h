@@ -2,6 +2,7 @@
 /*
  * What the handlers `count`, `sum` and `hist` do in a rule: they update its table. dispatch.c
  * includes this, as a call would cost a rule with a stack trace as key one more frame to unwind.
+ * As `extern inline` in the kernel's GNU mode, they are inlined only, and never functions.
  */
 #ifndef KL_HANDLER_TABLE_HITS_H
 #define KL_HANDLER_TABLE_HITS_H
@@ -19,7 +20,7 @@ static __always_inline struct kl_abi_entry *kl_rule_find_entry(const struct kl_r
 	return kl_table_find(this_cpu_ptr(r->table), key);
 }
 
-static __always_inline KL_HIT(count)
+extern __always_inline KL_HIT(count)
 {
 	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
 
@@ -27,7 +28,7 @@ static __always_inline KL_HIT(count)
 		kl_entry_count(entry);
 }
 
-static __always_inline KL_HIT(sum)
+extern __always_inline KL_HIT(sum)
 {
 	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
 
@@ -35,7 +36,7 @@ static __always_inline KL_HIT(sum)
 		kl_entry_add(entry, kl_program_run(r->value, f));
 }
 
-static __always_inline KL_HIT(hist)
+extern __always_inline KL_HIT(hist)
 {
 	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
 	s64 value;
