@@ -30,17 +30,19 @@ static uint8_t reason_of_name(const char *name)
 	return 0;
 }
 
-static uint8_t reason_of(const struct kl_blocks *b, const struct kl_function_entry *f)
+/* Functions in a range have its reason; where ranges overlap, the first one counts. */
+static void exclude_ranges(struct kl_blocks *b)
 {
-	if (!strcmp(b->module, "kernlens"))
-		return KL_BLOCK_own;
-	for (size_t i = 0; i < b->ranges; i++) {
-		const struct kl_range *range = &b->range[i];
+	for (size_t r = b->ranges; r-- > 0;) {
+		const struct kl_range *range = &b->range[r];
+		size_t i = kl_rows_from(b->function, b->functions, sizeof(*b->function),
+					range->begin);
 
-		if (f->address < range->end && range->begin < f->address + f->bytes)
-			return range->reason;
+		if (i && b->function[i - 1].address + b->function[i - 1].bytes > range->begin)
+			i--;
+		for (; i < b->functions && b->function[i].address < range->end; i++)
+			b->function[i].reason = range->reason;
 	}
-	return f->reason;
 }
 
 /* The nops before a function are not a function, but they end the previous one. */
@@ -107,11 +109,13 @@ int kl_functions_load(struct kl_blocks *b)
 	for (size_t i = 0; i < b->functions; i++) {
 		if (is_prefix(b->function[i].name))
 			continue;
-		b->function[kept] = b->function[i];
-		b->function[kept].reason = reason_of(b, &b->function[kept]);
-		kept++;
+		b->function[kept++] = b->function[i];
 	}
 	b->functions = kept;
+	exclude_ranges(b);
+	if (!strcmp(b->module, "kernlens"))
+		for (size_t i = 0; i < b->functions; i++)
+			b->function[i].reason = KL_BLOCK_own;
 	return 0;
 }
 
