@@ -46,11 +46,11 @@ static int exec_help(const struct cli_command *self, int argc, char **argv)
 	if (only_options && !command)
 		cli_usage_error(self, "--options requires a command");
 	if (only_commands) {
-		for (const struct cli_command *const *c = cli_commands; *c; c++)
-			puts((*c)->name);
+		for (const struct cli_command *c = cli_commands; c->name; c++)
+			puts(c->name);
 	} else if (only_options) {
-		print_names(command->shared);
-		print_names(command->options);
+		print_names(command->ops->shared);
+		print_names(command->ops->options);
 		print_names(cli_common_options);
 	} else {
 		cli_start_pager();
@@ -62,10 +62,7 @@ static int exec_help(const struct cli_command *self, int argc, char **argv)
 	return CLI_OK;
 }
 
-const struct cli_command cmd_help = {
-	.name = "help",
-	.args = "[COMMAND]",
-	.help = "Show help for a subcommand",
+const struct cli_command_ops cmd_help = {
 	.options = options,
 	.text = "Without COMMAND, lists all subcommands.\n",
 	.exec = exec_help,

@@ -7,11 +7,11 @@
 #include "base/output.h"
 #include "commands.h"
 
-const struct cli_command *const cli_commands[] = {
-#define CLI_COMMAND(name) &cmd_##name,
+const struct cli_command cli_commands[] = {
+#define CLI_COMMAND(name, args, help) { #name, args, help, &cmd_##name },
 #include "commands.def"
 #undef CLI_COMMAND
-	NULL,
+	{},
 };
 
 /**
@@ -25,8 +25,8 @@ void cli_print_overview(void)
 	       "       kernlens --version\n\n"
 	       "kernlens traces and profiles the Linux kernel.\n\n",
 	       bold, plain);
-	for (const struct cli_command *const *c = cli_commands; *c; c++)
-		printf("  %s%-8s%s %s\n", bold, (*c)->name, plain, (*c)->help);
+	for (const struct cli_command *c = cli_commands; c->name; c++)
+		printf("  %s%-8s%s %s\n", bold, c->name, plain, c->help);
 	printf("\n%sexamples:%s\n"
 	       "  kernlens record -- make         record a command and its children\n"
 	       "  kernlens report DIR             summarize the trace\n"
@@ -47,10 +47,10 @@ const struct cli_command *cli_find_command(const char *name)
 	struct kl_near near;
 
 	kl_near_init(&near, name, strlen(name));
-	for (const struct cli_command *const *c = cli_commands; *c; c++) {
-		if (!strcmp((*c)->name, name))
-			return *c;
-		kl_near_offer(&near, (*c)->name);
+	for (const struct cli_command *c = cli_commands; c->name; c++) {
+		if (!strcmp(c->name, name))
+			return c;
+		kl_near_offer(&near, c->name);
 	}
 	if (near.best)
 		cli_usage_error(NULL, "unknown command \"%s\"; did you mean \"%s\"?", name,

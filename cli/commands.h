@@ -5,8 +5,8 @@
 
 #include "base/cli.h"
 
-/* All subcommands, terminated by NULL. */
-extern const struct cli_command *const cli_commands[];
+/* All subcommands, terminated by one without a name. */
+extern const struct cli_command cli_commands[];
 
 const struct cli_command *cli_find_command(const char *name);
 void cli_print_overview(void);

@@ -24,12 +24,13 @@ static const struct cli_option main_options[] = {
 	{},
 };
 
-static const struct cli_command main_command = {
-	.name = "",
+static const struct cli_command_ops main_ops = {
 	.options = main_options,
 	.runs_command = true,
 	.print_help = cli_print_overview,
 };
+
+static const struct cli_command main_command = { .name = "", .ops = &main_ops };
 
 int main(int argc, char **argv)
 {
@@ -49,7 +50,7 @@ int main(int argc, char **argv)
 	} else {
 		const struct cli_command *command = cli_find_command(parser.words[0]);
 
-		status = command->exec(command, parser.n_words, parser.words);
+		status = command->ops->exec(command, parser.n_words, parser.words);
 	}
 	if (cli_finish_output() && status == CLI_OK)
 		status = CLI_FAILED;

@@ -44,11 +44,10 @@ struct cli_option {
 	const char *help;
 };
 
+struct cli_command;
+
 /**
- * struct cli_command - a subcommand
- * @name: as typed
- * @args: synopsis, following the name
- * @help: one line
+ * struct cli_command_ops - what a subcommand does
  * @text: rest of the usage text, following the options
  * @options: terminated by a row without a name; NULL: only the common ones
  * @shared: further options, shared with other subcommands; or NULL
@@ -56,10 +55,7 @@ struct cli_option {
  * @print_help: prints what --help prints instead of the usage text; or NULL
  * @exec: runs it; argv[0] is the subcommand. Returns the exit status
  */
-struct cli_command {
-	const char *name;
-	const char *args;
-	const char *help;
+struct cli_command_ops {
 	const char *text;
 	const struct cli_option *options;
 	const struct cli_option *shared;
@@ -68,7 +64,21 @@ struct cli_command {
 	int (*exec)(const struct cli_command *command, int argc, char **argv);
 };
 
-#define CLI_COMMAND(name) extern const struct cli_command cmd_##name;
+/**
+ * struct cli_command - a subcommand, a row of commands.def
+ * @name: as typed
+ * @args: synopsis, following the name
+ * @help: one line
+ * @ops: the rest, in a file of its own
+ */
+struct cli_command {
+	const char *name;
+	const char *args;
+	const char *help;
+	const struct cli_command_ops *ops;
+};
+
+#define CLI_COMMAND(name, args, help) extern const struct cli_command_ops cmd_##name;
 #include "../commands.def"
 #undef CLI_COMMAND
 

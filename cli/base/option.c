@@ -27,7 +27,7 @@ void cli_parser_init(struct cli_parser *parser, const struct cli_command *comman
 		.argv = argv,
 		.words = argv + 1,
 	};
-	if (command->runs_command)
+	if (command->ops->runs_command)
 		return;
 	/* Report errors as JSON even if they come before --json. */
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
@@ -48,10 +48,10 @@ static const struct cli_option *find_in(const struct cli_option *options, int ke
 static const struct cli_option *find_option(const struct cli_command *command, int key,
 					    const char *name, size_t length)
 {
-	const struct cli_option *option = find_in(command->options, key, name, length);
+	const struct cli_option *option = find_in(command->ops->options, key, name, length);
 
 	if (!option)
-		option = find_in(command->shared, key, name, length);
+		option = find_in(command->ops->shared, key, name, length);
 	return option ? option : find_in(cli_common_options, key, name, length);
 }
 
@@ -67,8 +67,8 @@ static void unknown_option(const struct cli_command *command, const char *word)
 	struct kl_near near;
 
 	kl_near_init(&near, name, strlen(name));
-	offer_options(&near, command->options);
-	offer_options(&near, command->shared);
+	offer_options(&near, command->ops->options);
+	offer_options(&near, command->ops->shared);
 	offer_options(&near, cli_common_options);
 	if (near.best)
 		cli_usage_error(command, "unknown option --%s; did you mean --%s?", name,
@@ -99,8 +99,8 @@ static int take_option(struct cli_parser *parser, const struct cli_option *optio
 					parser->arg);
 		return 0;
 	case 'h':
-		if (parser->command->print_help)
-			parser->command->print_help();
+		if (parser->command->ops->print_help)
+			parser->command->ops->print_help();
 		else
 			cli_print_usage(parser->command);
 		exit(cli_finish_output());
@@ -176,7 +176,7 @@ int cli_parse(struct cli_parser *parser)
 				parser->words[parser->n_words++] = parser->argv[parser->at++];
 		} else {
 			parser->words[parser->n_words++] = word;
-			while (parser->command->runs_command && parser->at < parser->argc)
+			while (parser->command->ops->runs_command && parser->at < parser->argc)
 				parser->words[parser->n_words++] = parser->argv[parser->at++];
 		}
 	}
@@ -206,10 +206,10 @@ void cli_print_usage(const struct cli_command *command)
 
 	printf("%susage:%s kernlens %s %s\n\n%s.\n\n", bold, plain, command->name, command->args,
 	       command->help);
-	print_options(command->shared);
-	print_options(command->options);
+	print_options(command->ops->shared);
+	print_options(command->ops->options);
 	print_options(cli_common_options);
-	printf("\n%s\nSee also: man kernlens-%s\n", command->text, command->name);
+	printf("\n%s\nSee also: man kernlens-%s\n", command->ops->text, command->name);
 }
 
 /**
@@ -219,8 +219,9 @@ void cli_print_usage(const struct cli_command *command)
  */
 void cli_usage_error(const struct cli_command *command, const char *format, ...)
 {
-	char *hint = command && command->exec ? cli_format("Try: kernlens help %s", command->name) :
-						cli_format("Try: kernlens help");
+	char *hint = command && command->ops->exec ?
+			     cli_format("Try: kernlens help %s", command->name) :
+			     cli_format("Try: kernlens help");
 	va_list args;
 	char *text;
 

@@ -492,10 +492,7 @@ static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 	return run(&options, parser.n_words, parser.words);
 }
 
-const struct cli_command cmd_blocks = {
-	.name = "blocks",
-	.args = "[PATH:|MODULE:]FUNCTION... | --survey",
-	.help = "Show the basic blocks of kernel or program functions",
+const struct cli_command_ops cmd_blocks = {
 	.text = "FUNCTION is the name of a function, or a shell pattern, in the kernel, in a\n"
 		"loaded MODULE, or in the program or library PATH. For each block, the output\n"
 		"shows how it can be instrumented before and after its execution, or why it\n"

@@ -300,10 +300,7 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_count = {
-	.name = "count",
-	.args = "-e block:FUNCTION [OPTION...] [--] [COMMAND [ARGUMENT...]]",
-	.help = "Count executions of basic blocks of the kernel or a program",
+const struct cli_command_ops cmd_count = {
 	.options = options,
 	.runs_command = true,
 	.text = "Patches counters into the kernel's text, runs COMMAND (or waits for --duration\n"

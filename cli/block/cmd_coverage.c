@@ -164,10 +164,7 @@ static int exec_coverage(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_coverage = {
-	.name = "coverage",
-	.args = "--functions PATTERN|--all [OPTION...] [--] [COMMAND [ARGUMENT...]]",
-	.help = "Show which kernel blocks run during a command, and how often",
+const struct cli_command_ops cmd_coverage = {
 	.options = options,
 	.runs_command = true,
 	.text = "Attaches a counter to each block, runs COMMAND, and removes the counters.\n"

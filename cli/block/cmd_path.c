@@ -314,6 +314,7 @@ static void check_request(const struct path_run *pr)
 static int exec_path(const struct cli_command *self, int argc, char **argv)
 {
 	struct path_run *pr = cli_alloc(sizeof(*pr));
+	struct cli_command_ops ops = *self->ops;
 	struct cli_command before = *self;
 	struct cli_parser parser;
 	int key, end, status;
@@ -321,7 +322,8 @@ static int exec_path(const struct cli_command *self, int argc, char **argv)
 	for (end = 1; end < argc && strcmp(argv[end], "--"); end++)
 		;
 	/* All words before "--" belong to kernlens, in any order. */
-	before.runs_command = false;
+	ops.runs_command = false;
+	before.ops = &ops;
 	pr->request.top = TOP;
 	pr->session.command = self;
 	cli_select_init(&pr->session.select);
@@ -343,10 +345,7 @@ static int exec_path(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_path = {
-	.name = "path",
-	.args = "FUNCTION [OPTION...] [-- COMMAND [ARGUMENT...]]",
-	.help = "Show which paths through a kernel function are taken, and how often",
+const struct cli_command_ops cmd_path = {
 	.options = options,
 	.runs_command = true,
 	.text = "Records each basic block of FUNCTION that COMMAND executes, or the tasks given\n"

@@ -338,10 +338,7 @@ static int exec_latency(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_latency = {
-	.name = "latency",
-	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
-	.help = "Show how long tasks run, wait and sleep, and what wakes them",
+const struct cli_command_ops cmd_latency = {
 	.options = options,
 	.runs_command = true,
 	.text = "Measures, for each task, how long it ran, waited for a CPU and slept; where it\n"

@@ -215,10 +215,7 @@ static int exec_list(const struct cli_command *self, int argc, char **argv)
 	return finish_rows(&list, kind);
 }
 
-const struct cli_command cmd_list = {
-	.name = "list",
-	.args = "[OPTION...] [events|groups|variables|handlers|masksets] [PATTERN]",
-	.help = "List events, variables, handlers and masksets",
+const struct cli_command_ops cmd_list = {
 	.options = options,
 	.text = "PATTERN is a name, a glob, a group, a comma-separated list of these, or part of\n"
 		"a name. If it is the name of one event, the fields of that event are shown.\n"

@@ -463,11 +463,7 @@ static int exec_maskset(const struct cli_command *self, int argc, char **argv)
 	return run(&o, parser.words, parser.n_words);
 }
 
-const struct cli_command cmd_maskset = {
-	.name = "maskset",
-	.args = "[list | show NAME | create NAME | set NAME | delete NAME | export NAME |\n"
-		"                import FILE [NAME] | use NAME] [OPTION...]",
-	.help = "Manage named sets of events, and switch a session to one",
+const struct cli_command_ops cmd_maskset = {
 	.options = options,
 	.text = "A maskset is a text file. Each line has probe points with an optional filter and\n"
 		"handler, as for record -e; # starts a comment. Later lines override earlier\n"

@@ -290,10 +290,7 @@ static int exec_status(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_status = {
-	.name = "status",
-	.args = "",
-	.help = "Show the module, its clock, sessions and limits",
+const struct cli_command_ops cmd_status = {
 	.text = "Shows your own sessions, and the usage and limits of your account. With\n"
 		"CAP_PERFMON, shows those of all users. Root can change the limits in\n"
 		"/sys/module/kernlens/parameters.\n"

@@ -378,10 +378,7 @@ static int exec_history(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_history = {
-	.name = "history",
-	.args = "[print | record | plot [FIGURE...]]",
-	.help = "Record, print and plot system activity by minute, hour, day and month",
+const struct cli_command_ops cmd_history = {
 	.options = options,
 	.text = "`record' samples the system and its processes, and keeps summaries in a database\n"
 		"of bounded size: by minute for a day, by hour for 31 days, by day for two years,\n"

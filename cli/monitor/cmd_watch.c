@@ -392,10 +392,7 @@ static int exec_watch(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_watch = {
-	.name = "watch",
-	.args = "[RULE...]",
-	.help = "Raise alarms based on rules about processes and the system",
+const struct cli_command_ops cmd_watch = {
 	.options = options,
 	.text = "A RULE is  [NAME:] CONDITION [for DURATION] [clear below N | clear CONDITION]\n"
 		"[of comm PATTERN|user NAME|pid N|cgroup PATH|total ...] [do log|mark|freeze SESSION|\n"

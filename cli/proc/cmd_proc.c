@@ -420,10 +420,7 @@ static int exec_proc(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_proc = {
-	.name = "proc",
-	.args = "[-a | PID...]",
-	.help = "Show processes and their variables",
+const struct cli_command_ops cmd_proc = {
 	.options = options,
 	.text = "On a terminal, without PID, -a, --list, --by, --top, --tree, --comm, --watch,\n"
 		"--csv and --json, shows a full-screen view; see kernlens-proc-view(7).\n"

@@ -310,10 +310,7 @@ static int exec_set(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_set = {
-	.name = "set",
-	.args = "[-t] PID... NAME=VALUE...",
-	.help = "Set process parameters: nice value, policy, CPUs, limits",
+const struct cli_command_ops cmd_set = {
 	.options = options,
 	.text = "NAME is nice, policy, priority, affinity, ioprio, oom_score_adj, timer_slack,\n"
 		"cgroup or limit.RESOURCE; --list shows the syntax of values. Parameters are set\n"

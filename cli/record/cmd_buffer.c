@@ -47,10 +47,7 @@ static int exec_buffer(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_buffer = {
-	.name = "buffer",
-	.args = "SIZE [SESSION]",
-	.help = "Change the size of the buffers of a running session",
+const struct cli_command_ops cmd_buffer = {
 	.text = "SIZE is the new size per CPU, such as 512K or 16M. It is at most four times the\n"
 		"size that the session was created with. SESSION is a name or number as shown by\n"
 		"kernlens status; it may be omitted if there is only one session.\n"

@@ -351,10 +351,7 @@ static int exec_live(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_live = {
-	.name = "live",
-	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
-	.help = "Print events as they happen",
+const struct cli_command_ops cmd_live = {
 	.options = options,
 	.shared = cli_select_options,
 	.runs_command = true,

@@ -94,10 +94,7 @@ static int exec_mark(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_mark = {
-	.name = "mark",
-	.args = "[--value N] [TEXT... | -]",
-	.help = "Write a mark into all running sessions",
+const struct cli_command_ops cmd_mark = {
 	.options = options,
 	.text = "The mark goes to all running sessions that record the event `mark' and may see\n"
 		"the process that makes it. With -, each line of standard input becomes a mark,\n"

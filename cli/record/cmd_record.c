@@ -466,10 +466,7 @@ static int exec_record(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_record = {
-	.name = "record",
-	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
-	.help = "Record events into a trace directory",
+const struct cli_command_ops cmd_record = {
 	.options = options,
 	.shared = cli_select_options,
 	.runs_command = true,

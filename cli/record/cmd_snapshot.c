@@ -24,10 +24,7 @@ static int exec_snapshot(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_snapshot = {
-	.name = "snapshot",
-	.args = "[SESSION]",
-	.help = "Take a snapshot of a flight recorder",
+const struct cli_command_ops cmd_snapshot = {
 	.text = "SESSION is the name or number of a running `kernlens record --overwrite', as\n"
 		"shown by kernlens status; it may be omitted if there is only one session. The\n"
 		"recorder writes the contents of its buffers to DIR.1, DIR.2 ... and continues.\n"

@@ -256,10 +256,7 @@ static int exec_stat(const struct cli_command *self, int argc, char **argv)
 	return status;
 }
 
-const struct cli_command cmd_stat = {
-	.name = "stat",
-	.args = "[OPTION...] [--] [COMMAND [ARGUMENT...]]",
-	.help = "Count events without recording them",
+const struct cli_command_ops cmd_stat = {
 	.options = options,
 	.shared = cli_select_options,
 	.runs_command = true,

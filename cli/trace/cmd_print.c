@@ -193,10 +193,7 @@ static int exec_print(const struct cli_command *self, int argc, char **argv)
 	return print_trace(&print);
 }
 
-const struct cli_command cmd_print = {
-	.name = "print",
-	.args = "[OPTION...] TRACE",
-	.help = "Print a recorded trace as text, CSV, JSON, BER or like strace",
+const struct cli_command_ops cmd_print = {
 	.options = options,
 	.text = "The events of all CPUs are merged in order of time. Lost records are shown as\n"
 		"lines of their own, and their total is printed to stderr at the end.\n"

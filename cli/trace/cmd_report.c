@@ -493,10 +493,7 @@ static int exec_report(const struct cli_command *self, int argc, char **argv)
 	return run(&r);
 }
 
-const struct cli_command cmd_report = {
-	.name = "report",
-	.args = "[OPTION...] [syscalls|sleepers|events] TRACE",
-	.help = "Summarize a recorded trace in tables",
+const struct cli_command_ops cmd_report = {
 	.options = options,
 	.text = "  syscalls  number of calls, errors and time, by process and system call\n"
 		"  sleepers  time asleep, waiting for a CPU and running, by thread\n"
