@@ -62,7 +62,7 @@ struct kl_handler {
 	void kl_hit_##name(struct kl_session *s, u32 id, const struct kl_rule *r, \
 			   struct kl_event_ctx *f)
 
-#define KL_HANDLER(number, name, help)                \
+#define KL_HANDLER(number, name, help)                    \
 	extern const struct kl_handler kl_handler_##name; \
 	KL_HIT(name);
 #include "../../uapi/handlers.def"

@@ -35,8 +35,8 @@ static void exclude_ranges(struct kl_blocks *b)
 {
 	for (size_t r = b->ranges; r-- > 0;) {
 		const struct kl_range *range = &b->range[r];
-		size_t i = kl_rows_from(b->function, b->functions, sizeof(*b->function),
-					range->begin);
+		size_t i =
+			kl_rows_from(b->function, b->functions, sizeof(*b->function), range->begin);
 
 		if (i && b->function[i - 1].address + b->function[i - 1].bytes > range->begin)
 			i--;
