@@ -36,11 +36,13 @@ SCHEMA_HASH := $(shell cat $(TABLES) | scripts/schema-hash)
 CFLAGS := -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wno-unused-parameter -D_GNU_SOURCE \
 	-DKL_VERSION=\"$(VERSION)\" -DKL_SCHEMA_HASH=$(SCHEMA_HASH)
 
-# step NAME: begins a command that makes a file, and prints a short line for it; with V=1, make prints
-# the command.
+# step NAME: begins a command that makes a file, and prints a short line for it, or nothing with -s;
+# with V=1, make prints the command.
 ifneq ($(V),1)
 .SILENT:
+ifeq ($(findstring s,$(firstword -$(MAKEFLAGS))),)
 step = printf '  %-7s %s\n' $(1) $(@:$(BUILD)/%=%);
+endif
 endif
 
 all: modules examples library command
@@ -82,8 +84,9 @@ $(CACHE)/qemu/version:
 
 modules: $(KERNELS:%=module-%)
 
-# Types of its own the module does not need, and 6.12 asks for a newer pahole than Debian 12 has.
-NO_BTF := PAHOLE=: RESOLVE_BTFIDS=:
+# The module needs no types of its own, and 6.12 asks for a newer pahole than Debian 12 has. Warnings
+# are errors, except where DKMS builds the module with a compiler of the future.
+KBUILD_SETTINGS := PAHOLE=: RESOLVE_BTFIDS=: KCFLAGS=-Werror
 
 # kbuild works on a tree of links, one a kernel, so that the sources stay clean.
 module-%: $(CACHE)/%/release
@@ -91,7 +94,7 @@ module-%: $(CACHE)/%/release
 	find $$tree -type l \( -path '*/kernel/*' -o -path '*/uapi/*' \) -delete; \
 	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree/kernel \
-		KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) $(NO_BTF) modules && \
+		KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) $(KBUILD_SETTINGS) modules && \
 	cp $$tree/kernel/kernlens.ko $$tree/kernlens.ko
 
 # A second instance, of another name: the first counts its blocks while the fuzzer is at it.
@@ -101,7 +104,7 @@ target-%: $(CACHE)/%/release
 	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree/kernel \
 		KL_MODULE=kernlens_target KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) \
-		$(NO_BTF) modules && \
+		$(KBUILD_SETTINGS) modules && \
 	cp $$tree/kernel/kernlens_target.ko $$tree/
 
 # ------------------------------------------------------------- what it does
@@ -112,8 +115,9 @@ ALL_CPUS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 demo test test-debug test-kcsan test-long bench vm: | $(CACHE)/qemu/version
 
 demo:
+	echo "kernlens: installing packages that are missing, and building; a few minutes the first time"
 	scripts/deps build vm test
-	$(MAKE) --no-print-directory $(ALL_CPUS) all
+	$(MAKE) -s --no-print-directory $(ALL_CPUS) all
 	scripts/demo
 
 test:

@@ -29,7 +29,7 @@ build-against = release=$$(cat $(CACHE)/$(1)/release); tree=$(BUILD)/$$release/$
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$(1)/headers) M=$(CURDIR)/$$tree \
 		KL_INCLUDE=$(CURDIR)/$(BUILD)/$$release/kernel/include \
 		KBUILD_EXTRA_SYMBOLS=$(CURDIR)/$(BUILD)/$$release/kernel/Module.symvers \
-		$(NO_BTF) modules && \
+		$(KBUILD_SETTINGS) modules && \
 	cp $$tree/*.ko $(BUILD)/$$release/
 
 example-%: module-%

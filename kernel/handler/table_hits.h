@@ -2,13 +2,17 @@
 /*
  * What the handlers `count`, `sum` and `hist` do in a rule: they update its table. dispatch.c
  * includes this, as a call would cost a rule with a stack trace as key one more frame to unwind.
- * As `extern inline` in the kernel's GNU mode, they are inlined only, and never functions.
  */
 #ifndef KL_HANDLER_TABLE_HITS_H
 #define KL_HANDLER_TABLE_HITS_H
 
 #include "handler.h"
 #include "table.h"
+
+/* In place of the functions that handler.h declares for all rows. */
+#define kl_hit_count kl_inline_count
+#define kl_hit_sum kl_inline_sum
+#define kl_hit_hist kl_inline_hist
 
 /* The entry of a rule's table for an event, on this CPU; NULL if the table is full. */
 static __always_inline struct kl_abi_entry *kl_rule_find_entry(const struct kl_rule *r,
@@ -20,7 +24,7 @@ static __always_inline struct kl_abi_entry *kl_rule_find_entry(const struct kl_r
 	return kl_table_find(this_cpu_ptr(r->table), key);
 }
 
-extern __always_inline KL_HIT(count)
+static __always_inline KL_HIT(count)
 {
 	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
 
@@ -28,7 +32,7 @@ extern __always_inline KL_HIT(count)
 		kl_entry_count(entry);
 }
 
-extern __always_inline KL_HIT(sum)
+static __always_inline KL_HIT(sum)
 {
 	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
 
@@ -36,7 +40,7 @@ extern __always_inline KL_HIT(sum)
 		kl_entry_add(entry, kl_program_run(r->value, f));
 }
 
-extern __always_inline KL_HIT(hist)
+static __always_inline KL_HIT(hist)
 {
 	struct kl_abi_entry *entry = kl_rule_find_entry(r, f);
 	s64 value;

@@ -15,7 +15,7 @@ event-module-%: $(CACHE)/%/release
 	release=$$(cat $<); tree=$(BUILD)/$$release/events; mkdir -p $$tree; \
 	cp -fs $(CURDIR)/tests/events/module/* $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
-		M=$(CURDIR)/$$tree $(NO_BTF) modules && \
+		M=$(CURDIR)/$$tree $(KBUILD_SETTINGS) modules && \
 	cp $$tree/kl_cause.ko $(BUILD)/$$release/kl_cause.ko
 
 .PHONY: event-tests

@@ -45,7 +45,7 @@ stimulus-%: $(CACHE)/%/release
 	release=$$(cat $<); tree=$(BUILD)/$$release/stimulus; mkdir -p $$tree; \
 	cp -fs $(CURDIR)/tests/kernel/stimulus/* $$tree/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
-		M=$(CURDIR)/$$tree $(NO_BTF) modules && \
+		M=$(CURDIR)/$$tree $(KBUILD_SETTINGS) modules && \
 	cp $$tree/kl_{stimulus,awake,places,passed,pfnmap}.ko $(BUILD)/$$release/
 
 program-%: $(CACHE)/%/release module-%
@@ -58,7 +58,7 @@ program-%: $(CACHE)/%/release module-%
 	cp -fs $(CURDIR)/kernel/compat/nofault.h $$tree/kernel/compat/ && \
 	cp -fs $(CURDIR)/kernel/ring/platform.h $$tree/kernel/ring/ && \
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
-		M=$(CURDIR)/$$tree $(NO_BTF) modules && \
+		M=$(CURDIR)/$$tree $(KBUILD_SETTINGS) modules && \
 	cp $$tree/kl_program.ko $(BUILD)/$$release/kl_program.ko
 
 extern-%: module-%
@@ -71,7 +71,7 @@ target-extern-%: target-%
 	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree \
 		KL_INCLUDE=$(CURDIR)/$(BUILD)/$$release/kernel/include KL_TARGET=kernlens_target \
 		KBUILD_EXTRA_SYMBOLS=$(CURDIR)/$(BUILD)/$$release/target/kernel/Module.symvers \
-		$(NO_BTF) modules && \
+		$(KBUILD_SETTINGS) modules && \
 	cp $$tree/kl_extern.ko $(BUILD)/$$release/target/
 
 # A separate build tree, in which everything is compiled again.
