@@ -293,10 +293,13 @@ static void test_live(void)
 
 			if (pipe(ends))
 				_exit(1);
-			if (!fork())
+			if (!fork()) {
+				/* Ends with the writer. */
+				close(ends[1]);
 				for (char byte;;)
 					if (read(ends[0], &byte, 1) != 1)
 						_exit(0);
+			}
 			close(ends[0]);
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			for (;;)
