@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # Alarms, printed to stderr and passed to a command.
 
 kl record --no-dump -e sched_process_exec -e 'mark :alarm("look here")' -o plain -- "$kernlens" mark one

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # Traces in BER, read back by openssl, by the decoder that asn1c generates, and by kernlens itself.
 
 decode=$here/../../build/tests/cli/ber-decode

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # The size of a running session's buffers, changed from another terminal.
 
 # per_cpu NAME: bytes of a session's buffers for each CPU, as `status` shows them

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # What a trace reports when parts are missing: a full disk, a killed recorder, files that are
 # damaged, cut or removed. In every case, events plus losses equal the events that hit.
 

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # examples/record: a program that records and counts with the library, and what it leaves behind.
 
 example=$(realpath "$here/../../build/tests/cli/example-record")

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016,SC2094
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # Summaries of minutes, hours, days and months, with minutes shortened to one second, compared with
 # /proc over the same time.
 

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # Masksets in files, by name in record, live and stat, and switched in a running session.
 
 export XDG_CONFIG_HOME=$work/config

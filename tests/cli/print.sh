@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # kernlens print and report on one small trace; strace's output compared with kernlens'.
 
 kl record -q -o t -e syscalls,sched -- sh -c 'cd /; /bin/echo hi >/dev/null; cat /etc/passwd /nosuch >/dev/null 2>&1; true'

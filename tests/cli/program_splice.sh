@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # Blocks of programs counted by ptrace, without privilege: the same counts as with uprobes, for
 # children, new programs and libraries. Also a program that checks its own results, with threads,
 # signals and children, while it is attached to and detached from. CYCLES: how often to do that (it

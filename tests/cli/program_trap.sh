@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2119,SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # Blocks of programs as events without privilege: the same records, in the same order, as those of
 # uprobes; filters, handlers, variables and stack traces; a program that checks its own results
 # while recordings begin and end. CYCLES: how often to do that.

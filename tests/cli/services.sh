@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # The services as installed, started by systemd as process 1 of a PID namespace, with its own
 # cgroups and journal, and with only those units of the machine that the two services need.
 

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016,SC1003
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # The full-screen view of processes: sends keys to a tmux terminal and compares its screen with
 # /proc and ps. Each check waits for its state to appear.
 

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # Usage texts, suggestions, exit status 2, errors as JSON.
 
 kl --version

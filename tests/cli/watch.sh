@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # Alarms on processes: rules, raising and clearing, and the actions taken.
 
 # until_true SECONDS COMMAND...: waits until COMMAND succeeds; fails if it does not.
