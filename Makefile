@@ -8,7 +8,8 @@
 #          kernel first, which takes 20 minutes, and is not part of `test`
 # test-kcsan  the kernel suite on a kernel that looks for data races, the same way
 # test-long  what takes hours: the fuzzer of the device for an hour on each kernel, those two
-#          included, and the fuzzer of each parser for 20 minutes (KL_PARSER_SECONDS)
+#          included, the fuzzer of each parser for 20 minutes (KL_PARSER_SECONDS), long soaks and
+#          splicing, and on 6.1 also what `test` tests on 6.12 only
 # check    format, lint, rules of the house
 # bench    what tracing costs, beside the kernel's own and others' tools
 # vm       a boot of both kernels, to see that the harness works
