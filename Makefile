@@ -138,7 +138,8 @@ test-kcsan:
 
 test-long:
 	scripts/deps build vm test
-	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" all test-programs fuzzers
+	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" \
+		VARIANTS="$(KERNELS)" all test-programs fuzzers
 	KL_TEST_TIMEOUT=7200 tests/run --long
 
 check:

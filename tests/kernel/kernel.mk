@@ -10,7 +10,8 @@
 #   preempt-NAME     kernlens.ko whose probes are called with preemption enabled, at
 #                    build/RELEASE/preempt/kernlens.ko
 #
-# tests/kernel/run runs them in virtual machines.
+# tests/kernel/run runs them in virtual machines. The last two, which compile the module again, are
+# for the kernels in VARIANTS.
 
 # A test is a file, or a folder of files.
 KERNEL_TEST_FOLDERS := accounting adversaries details exits faults fuzz hostile latency limits users
@@ -20,8 +21,11 @@ KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,$(KERNEL_TEST_FOLDERS) $(KERN
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 
+# The last one without checkers.
+VARIANTS ?= $(lastword $(foreach kernel,$(KERNELS),$(if $(findstring -,$(kernel)),,$(kernel))))
+
 kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) \
-		$(KERNELS:%=target-extern-%) $(KERNELS:%=preempt-%) examples $(KERNEL_TESTS)
+		$(VARIANTS:%=target-extern-%) $(VARIANTS:%=preempt-%) examples $(KERNEL_TESTS)
 
 $(KERNEL_TEST_FILES:%=$(BUILD)/tests/kernel-%): $(BUILD)/tests/kernel-%: tests/kernel/%.c
 $(foreach folder,$(KERNEL_TEST_FOLDERS),$(eval $(BUILD)/tests/kernel-$(folder): \

@@ -78,6 +78,11 @@ static pid_t start_load(void)
 			unlink("/tmp/kl-lifecycle");
 		close(fd);
 		waitpid(grandchild, NULL, 0);
+		/*
+		 * With one thread for both CPUs, the emulator leaves a busy one only every 100 ms,
+		 * and each change of text waits for both.
+		 */
+		usleep(200);
 	}
 }
 
