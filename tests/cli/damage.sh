@@ -33,7 +33,8 @@ damaged() {
 
 work_load='i=0; while [ $i -lt 60 ]; do i=$((i+1)); : </dev/null; done; /bin/true'
 
-kl record --json --no-dump -e $calls --buffer 32K -o whole -- sh -c "$work_load"
+# On one CPU: the file that is damaged has the events.
+kl record --json --no-dump -e $calls --buffer 32K -o whole -- taskset -c 0 sh -c "$work_load"
 expect "a recording" 0
 fired=$(jq .fired "$work/out")
 json "its own accounts" '.records + .lost + .missed + .unstored == .fired and .fired > 1000'

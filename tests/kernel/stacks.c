@@ -64,6 +64,31 @@ static void read_symbols(void)
 		fclose(file);
 }
 
+/* Prints a trace of the kernel with the names of its functions, for the evidence. */
+static void print_trace(const struct trace *t, const char *what)
+{
+	char name[KL_STACK_FRAMES_MAX][64] = {}, line[512], found[256];
+	u64 at[KL_STACK_FRAMES_MAX] = {}, address;
+	FILE *file = fopen("/proc/kallsyms", "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx %*c %255s", &address, found) < 2)
+			continue;
+		for (u32 i = 0; i < t->about.frames; i++) {
+			if (address > t->word[i] || address < at[i])
+				continue;
+			at[i] = address;
+			snprintf(name[i], sizeof(name[i]), "%.63s", found);
+		}
+	}
+	if (file)
+		fclose(file);
+	printf("# %s:", what);
+	for (u32 i = 0; i < t->about.frames; i++)
+		printf(" %s+0x%lx", name[i], (unsigned long)(t->word[i] - at[i]));
+	printf("\n");
+}
+
 static u32 want_symbol(const char *name)
 {
 	symbols[n_symbols].name = name;
@@ -295,7 +320,9 @@ static void check_context(u32 kstack, u32 ustack, u64 fields)
 	}
 	of_context[context]++;
 	ours += begins_with_ours(t);
-	other_frames += kls_stack_hash((const __u64 *)t->word, t->about.frames) != (u32)fields;
+	if (kls_stack_hash((const __u64 *)t->word, t->about.frames) != (u32)fields &&
+	    ++other_frames <= 3)
+		print_trace(t, "not the frames of the kernel's own walk");
 	user_traces += ustack && find(ustack);
 	switch (context) {
 	case KLS_TASK:
