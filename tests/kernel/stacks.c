@@ -65,7 +65,7 @@ static void read_symbols(void)
 }
 
 /* Prints a trace of the kernel with the names of its functions, for the evidence. */
-static void print_trace(const struct trace *t, const char *what)
+static void print_trace(const struct trace *t, u32 context)
 {
 	char name[KL_STACK_FRAMES_MAX][64] = {}, line[512], found[256];
 	u64 at[KL_STACK_FRAMES_MAX] = {}, address;
@@ -83,7 +83,7 @@ static void print_trace(const struct trace *t, const char *what)
 	}
 	if (file)
 		fclose(file);
-	printf("# %s:", what);
+	printf("# context %u, not the frames of the kernel's own walk:", context);
 	for (u32 i = 0; i < t->about.frames; i++)
 		printf(" %s+0x%lx", name[i], (unsigned long)(t->word[i] - at[i]));
 	printf("\n");
@@ -322,7 +322,7 @@ static void check_context(u32 kstack, u32 ustack, u64 fields)
 	ours += begins_with_ours(t);
 	if (kls_stack_hash((const __u64 *)t->word, t->about.frames) != (u32)fields &&
 	    ++other_frames <= 3)
-		print_trace(t, "not the frames of the kernel's own walk");
+		print_trace(t, context);
 	user_traces += ustack && find(ustack);
 	switch (context) {
 	case KLS_TASK:

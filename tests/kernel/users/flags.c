@@ -15,10 +15,11 @@ struct pair {
 
 static struct pair *pair;
 
+/* Pauses until the other one sleeps again, also on kernels with checkers. */
 static void wake_other(void)
 {
 	for (u32 made = 0;; sleep_ms(1))
-		for (; made < pair->wakeups; made++, sleep_ms(2))
+		for (; made < pair->wakeups; made++, sleep_ms(20))
 			if (write(pair->pipe[1], "", 1) != 1)
 				bail("write");
 }
