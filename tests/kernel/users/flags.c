@@ -15,7 +15,7 @@ struct pair {
 
 static struct pair *pair;
 
-/* Pauses until the other one sleeps again, also on kernels with checkers. */
+/* Pauses for long enough that the other one sleeps again, also on kernels with checkers. */
 static void wake_other(void)
 {
 	for (u32 made = 0;; sleep_ms(1))
