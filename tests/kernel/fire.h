@@ -37,4 +37,14 @@ static inline struct kls_counts fire_all(int stimulus, const struct kls_plan *pl
 	return counts;
 }
 
+/* For sessions whose records are counted: a suspended session misses events. */
+static inline void check_not_suspended(int fd)
+{
+	struct kl_abi_suspended is = kl_stats(fd, -1).suspended;
+
+	if (is.times)
+		bail("suspended: %u of 1000, limit %u, reason %u", is.permille, is.limit,
+		     is.reason);
+}
+
 #endif /* KL_TESTS_FIRE_H */

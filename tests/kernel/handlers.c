@@ -249,6 +249,8 @@ static void test_contexts(void)
 	counts = fire(cpus);
 	kl_stop(largest);
 	kl_stop(sum);
+	check_not_suspended(largest);
+	check_not_suspended(sum);
 	check_largest(largest, &counts, cpus);
 	check_sum(sum, &counts);
 	close(largest);

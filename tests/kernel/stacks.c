@@ -429,6 +429,7 @@ static void test_contexts(u64 records, const char *how)
 		bail("session: %s", kl_why(fd));
 	fire(stimulus, records, cpus < 2 ? cpus : 2);
 	kl_stop(fd);
+	check_not_suspended(fd);
 	tap_check(ends(child), "a program whose mappings are looked at goes on changing them");
 	tap_check(fetch(fd), "traces come in order, and whole");
 	n = read_records(fd, check_context);
