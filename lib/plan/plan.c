@@ -344,38 +344,30 @@ static int find_flags(struct kl_plan *plan)
 	return 0;
 }
 
-static bool needs_kernel(const struct kl_plan *plan)
+static const struct kl_btf *scope_types(void *plan)
 {
-	if (plan->n_variables)
-		return true;
-	for (size_t i = 0; i < plan->n_lists; i++) {
-		const char *list = plan->lists[i].text, *at = list;
-		struct kl_spec spec;
-
-		while (kl_spec_next(list, &at, &spec) > 0)
-			if (spec.kind != KL_PLACE_EVENT || spec.filter.text || spec.arguments ||
-			    spec.keys)
-				return true;
-	}
-	return false;
+	return kl_plan_btf(plan);
 }
 
-/*
- * Types and symbols may be missing; whatever needs them then fails. Symbols are useless without
- * addresses.
- */
+static const struct kl_symbols *scope_symbols(void *plan)
+{
+	return kl_plan_symbols(plan);
+}
+
+/* Types and symbols may be missing; whatever needs them then fails. */
 static int make_scope(struct kl_plan *plan)
 {
-	const struct kl_btf *btf = NULL;
-	const struct kl_symbols *symbols = NULL;
+	const struct kl_scope_source source = {
+		.types = scope_types,
+		.symbols = scope_symbols,
+		.data = plan,
+	};
 
-	if (needs_kernel(plan)) {
-		btf = kl_plan_btf(plan);
-		symbols = kl_plan_symbols(plan);
-		kl_error_clear();
-	}
-	plan->scope = kl_scope_create(btf, symbols);
-	return plan->scope ? 0 : -ENOMEM;
+	plan->scope = kl_scope_create(NULL, NULL);
+	if (!plan->scope)
+		return -ENOMEM;
+	kl_scope_set_source(plan->scope, &source);
+	return 0;
 }
 
 static int compile_list(struct kl_plan *plan, const struct kl_plan_list *l)

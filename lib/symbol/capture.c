@@ -192,7 +192,7 @@ static bool is_string_argument(const struct kl_scope *scope, const struct kl_cty
 	return kl_ctype_is_string(type) && type->is_char && (type->is_const || !scope->is_function);
 }
 
-static void put_argument(const struct kl_scope *scope, const struct kl_argument *argument,
+static void put_argument(struct kl_scope *scope, const struct kl_argument *argument,
 			 struct kl_code *code)
 {
 	const struct kl_ctype *type = &argument->type;
@@ -218,7 +218,7 @@ static void put_argument(const struct kl_scope *scope, const struct kl_argument 
 	kl_emit(&c, KL_OP_END, 0, 0, 0, 0);
 }
 
-int kl_capture_arguments(struct kl_capture *capture, const struct kl_scope *scope)
+int kl_capture_arguments(struct kl_capture *capture, struct kl_scope *scope)
 {
 	struct kl_code *code = malloc(sizeof(*code));
 	int ret = 0;
@@ -248,7 +248,7 @@ int kl_capture_arguments(struct kl_capture *capture, const struct kl_scope *scop
 	return ret;
 }
 
-int kl_capture_add(struct kl_capture *capture, const struct kl_scope *scope, const char *name,
+int kl_capture_add(struct kl_capture *capture, struct kl_scope *scope, const char *name,
 		   const char *text)
 {
 	struct kl_code *code = malloc(sizeof(*code));

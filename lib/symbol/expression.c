@@ -6,7 +6,7 @@
 #include "../base/base.h"
 #include "expression.h"
 
-int kl_expression_compile(const struct kl_scope *scope, const char *what, const char *text,
+int kl_expression_compile(struct kl_scope *scope, const char *what, const char *text,
 			  unsigned int flags, struct kl_code *code)
 {
 	struct kl_compiler c = {

@@ -119,6 +119,7 @@ struct kl_scope {
 	const struct kl_columns *columns; /* NULL: what follows has the names */
 	const struct kl_btf *btf;
 	const struct kl_symbols *symbols;
+	struct kl_scope_source source; /* of those that are NULL; has no function that was called */
 	const struct kl_class *class;
 	struct kl_argument argument[KL_ARGUMENTS_MAX];
 	unsigned int n_arguments;
@@ -253,7 +254,7 @@ struct kl_operand {
 };
 
 struct kl_compiler {
-	const struct kl_scope *scope;
+	struct kl_scope *scope;
 	const char *what;
 	const char *text;
 	unsigned int line; /* number of lines that precede the text */
@@ -299,6 +300,9 @@ uint64_t kl_calculate(enum kl_binary op, uint64_t a, uint64_t b, bool no_sign, b
 /* resolve.c: find what the name @node refers to. */
 int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node);
 /* Does the name refer to something other than a type? */
+/* The types and symbols of a scope, which are read at the first call; NULL: there are none. */
+const struct kl_btf *kl_scope_types(struct kl_scope *scope);
+const struct kl_symbols *kl_scope_symbols(struct kl_scope *scope);
 bool kl_scope_has(const struct kl_scope *scope, const char *name);
 int kl_scope_flag(struct kl_compiler *c, struct kl_node *node);
 /* generate.c: generate the program for @node. */

@@ -88,7 +88,7 @@ static int parse_tagged(struct kl_compiler *c, const char *word, uint32_t kinds,
 		return ret;
 	if (c->token.kind != KL_TOKEN_NAME)
 		return kl_complain(c, c->token.at, "expected a name after \"%s\"", word);
-	if (!c->scope->btf)
+	if (!kl_scope_types(c->scope))
 		return kl_complain(c, c->token.at,
 				   "the kernel's type information (BTF) is not available");
 	copy_name(c, name, sizeof(name));
@@ -149,7 +149,7 @@ static int parse_typedef(struct kl_compiler *c, struct kl_ctype *type)
 	copy_name(c, name, sizeof(name));
 	if (kl_scope_has(c->scope, name))
 		return 1;
-	if (c->scope->btf)
+	if (kl_scope_types(c->scope))
 		id = kl_btf_find(c->scope->btf, name, KL_BTF_BIT(KL_BTF_TYPEDEF));
 	if (id >= 0)
 		kl_ctype_btf(type, c->scope->btf, id);

@@ -118,7 +118,7 @@ static int resolve_variable(struct kl_compiler *c, struct kl_node *node,
 
 static void resolve_current(struct kl_compiler *c, struct kl_node *node)
 {
-	int type = c->scope->btf ?
+	int type = kl_scope_types(c->scope) ?
 			   kl_btf_find(c->scope->btf, "task_struct", KL_BTF_BIT(KL_BTF_STRUCT)) :
 			   -ENOENT;
 
@@ -141,9 +141,9 @@ static void guess_type(struct kl_compiler *c, struct kl_node *node, const char *
 			kl_ctype_int(&node->type, known[i].bytes, known[i].is_signed);
 			return;
 		}
-		type = c->scope->btf ? kl_btf_find(c->scope->btf, known[i].structure,
-						   KL_BTF_BIT(KL_BTF_STRUCT)) :
-				       -ENOENT;
+		type = kl_scope_types(c->scope) ? kl_btf_find(c->scope->btf, known[i].structure,
+							      KL_BTF_BIT(KL_BTF_STRUCT)) :
+						  -ENOENT;
 		if (type < 0)
 			break;
 		kl_ctype_btf(&node->type, c->scope->btf, type);
@@ -158,7 +158,7 @@ static int resolve_symbol(struct kl_compiler *c, struct kl_node *node, const cha
 {
 	struct kl_btf_variable variable = { 0 };
 	struct kl_symbol symbol;
-	int ret = kl_symbols_find(c->scope->symbols, name, &symbol);
+	int ret = kl_symbols_find(kl_scope_symbols(c->scope), name, &symbol);
 
 	if (ret < 0)
 		return kl_complain_again(c, node->at, ret);
@@ -170,7 +170,7 @@ static int resolve_symbol(struct kl_compiler *c, struct kl_node *node, const cha
 	}
 	node->kind = KL_NODE_GLOBAL;
 	node->is_place = true;
-	if (c->scope->btf && !kl_btf_variable_find(c->scope->btf, name, &variable)) {
+	if (kl_scope_types(c->scope) && !kl_btf_variable_find(c->scope->btf, name, &variable)) {
 		kl_ctype_btf(&node->type, c->scope->btf, variable.type);
 		node->is_percpu = variable.is_percpu;
 		return 0;
@@ -181,7 +181,7 @@ static int resolve_symbol(struct kl_compiler *c, struct kl_node *node, const cha
 
 static int complain_name(struct kl_compiler *c, const struct kl_node *node, const char *name)
 {
-	const struct kl_scope *scope = c->scope;
+	struct kl_scope *scope = c->scope;
 	const struct kl_variable *variable;
 	struct kl_near near;
 
@@ -190,11 +190,11 @@ static int complain_name(struct kl_compiler *c, const struct kl_node *node, cons
 		kl_near_offer(&near, scope->class->fields[i].name);
 	for (unsigned int i = 0; i < scope->n_arguments; i++)
 		kl_near_offer(&near, scope->argument[i].name);
-	if (scope->btf)
+	if (kl_scope_types(scope))
 		kl_near_offer(&near, "current");
 	for (unsigned int i = 0; (variable = kl_variable_get(i)); i++)
 		kl_near_offer(&near, variable->name);
-	if (!near.best && scope->symbols) {
+	if (!near.best && kl_scope_symbols(scope)) {
 		struct kl_symbol symbol;
 		size_t position = 0;
 
@@ -220,7 +220,7 @@ static int resolve_column(struct kl_compiler *c, struct kl_node *node, const cha
 
 int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node)
 {
-	const struct kl_scope *scope = c->scope;
+	struct kl_scope *scope = c->scope;
 	const struct kl_variable *variable;
 	const struct kl_argument *argument;
 	struct kl_btf_value value;
@@ -251,13 +251,13 @@ int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node)
 		variable = find_register(scope, name);
 	if (variable)
 		return resolve_variable(c, node, variable);
-	if (scope->btf && !kl_btf_value_find(scope->btf, name, &value)) {
+	if (kl_scope_types(scope) && !kl_btf_value_find(scope->btf, name, &value)) {
 		node->kind = KL_NODE_NUMBER;
 		node->number = value.value;
 		kl_ctype_int(&node->type, 8, value.is_signed || value.value >= 0);
 		return 0;
 	}
-	if (scope->symbols && kl_symbols_find(scope->symbols, name, &symbol) != -ENOENT)
+	if (kl_scope_symbols(scope) && kl_symbols_find(scope->symbols, name, &symbol) != -ENOENT)
 		return resolve_symbol(c, node, name);
 	return complain_name(c, node, name);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <kernlens/error.h>
 #include "../base/base.h"
 #include "expression.h"
 
@@ -20,6 +21,31 @@ struct kl_scope *kl_scope_create(const struct kl_btf *btf, const struct kl_symbo
 	scope->btf = btf;
 	scope->symbols = symbols;
 	return scope;
+}
+
+void kl_scope_set_source(struct kl_scope *scope, const struct kl_scope_source *source)
+{
+	scope->source = *source;
+}
+
+const struct kl_btf *kl_scope_types(struct kl_scope *scope)
+{
+	if (!scope->btf && scope->source.types) {
+		scope->btf = scope->source.types(scope->source.data);
+		scope->source.types = NULL;
+		kl_error_clear();
+	}
+	return scope->btf;
+}
+
+const struct kl_symbols *kl_scope_symbols(struct kl_scope *scope)
+{
+	if (!scope->symbols && scope->source.symbols) {
+		scope->symbols = scope->source.symbols(scope->source.data);
+		scope->source.symbols = NULL;
+		kl_error_clear();
+	}
+	return scope->symbols;
 }
 
 void kl_scope_destroy(struct kl_scope *scope)
@@ -118,7 +144,8 @@ void kl_scope_set_types(struct kl_scope *scope, const struct kl_btf *btf)
 
 int kl_scope_set_function(struct kl_scope *scope, const char *name)
 {
-	int type = scope->btf ? kl_btf_function(scope->btf, without_module(name)) : -ENOENT;
+	int type = kl_scope_types(scope) ? kl_btf_function(scope->btf, without_module(name)) :
+					   -ENOENT;
 
 	kl_scope_clear_arguments(scope);
 	scope->is_function = true;
@@ -133,7 +160,8 @@ int kl_scope_set_function(struct kl_scope *scope, const char *name)
 
 int kl_scope_set_return(struct kl_scope *scope, const char *name)
 {
-	int type = scope->btf ? kl_btf_function(scope->btf, without_module(name)) : -ENOENT;
+	int type = kl_scope_types(scope) ? kl_btf_function(scope->btf, without_module(name)) :
+					   -ENOENT;
 	struct kl_argument *ret;
 	struct kl_ctype returns;
 
@@ -174,7 +202,7 @@ static int fail_tracepoint(const struct kl_scope *scope, const char *name)
 
 int kl_scope_set_tracepoint(struct kl_scope *scope, const char *name)
 {
-	int type = scope->btf ? kl_btf_tracepoint(scope->btf, name) : -ENOENT;
+	int type = kl_scope_types(scope) ? kl_btf_tracepoint(scope->btf, name) : -ENOENT;
 
 	if (type < 0)
 		return fail_tracepoint(scope, name);

@@ -52,6 +52,26 @@ struct kl_scope;
 struct kl_scope *kl_scope_create(const struct kl_btf *btf, const struct kl_symbols *symbols);
 
 /**
+ * struct kl_scope_source - where a scope gets types and symbols that it was created without
+ * @types: returns the kernel's types, which must outlive the scope; NULL if there are none
+ * @symbols: returns the kernel's symbols, likewise
+ * @data: passed to both
+ */
+struct kl_scope_source {
+	const struct kl_btf *(*types)(void *data);
+	const struct kl_symbols *(*symbols)(void *data);
+	void *data;
+};
+
+/**
+ * kl_scope_set_source - read types and symbols only if an expression needs them
+ * @scope: changed
+ * @source: each function is called at most once, at the first name that is no field, argument or
+ *          variable; what it leaves in kl_error_text() is cleared
+ */
+void kl_scope_set_source(struct kl_scope *scope, const struct kl_scope_source *source);
+
+/**
  * kl_scope_destroy - free a scope
  * @scope: or NULL
  */
@@ -160,7 +180,7 @@ int kl_scope_add_flag(struct kl_scope *scope, const char *name, unsigned int num
  * -E2BIG if it is too long for a program. The error text then consists of "WHAT:LINE:COLUMN:
  * message", a line of the expression, and a line with a caret below it.
  */
-int kl_expression_compile(const struct kl_scope *scope, const char *what, const char *text,
+int kl_expression_compile(struct kl_scope *scope, const char *what, const char *text,
 			  unsigned int flags, struct kl_code *code);
 
 #define KL_CAPTURE_FIELDS_MAX 32
@@ -211,7 +231,7 @@ int kl_capture_init(struct kl_capture *capture, unsigned int id, const char *nam
  * be in kernel memory or, for a function, in that of the task. Structs passed by value are left
  * out. Returns 0, or -E2BIG with an error text if there are too many fields.
  */
-int kl_capture_arguments(struct kl_capture *capture, const struct kl_scope *scope);
+int kl_capture_arguments(struct kl_capture *capture, struct kl_scope *scope);
 
 /**
  * kl_capture_add - add a field whose value is an expression
@@ -223,7 +243,7 @@ int kl_capture_arguments(struct kl_capture *capture, const struct kl_scope *scop
  * Returns 0, or a negative errno with an error text: as kl_expression_compile() does, and -EEXIST
  * if there is a field of that name. @capture is unchanged on failure.
  */
-int kl_capture_add(struct kl_capture *capture, const struct kl_scope *scope, const char *name,
+int kl_capture_add(struct kl_capture *capture, struct kl_scope *scope, const char *name,
 		   const char *text);
 
 #endif /* KERNLENS_EXPRESSION_H */

@@ -21,7 +21,7 @@
 #pragma GCC diagnostic ignored "-Wbool-compare"
 #pragma GCC diagnostic ignored "-Wextra"
 
-void test_arithmetic(const struct kl_scope *scope)
+void test_arithmetic(struct kl_scope *scope)
 {
 	const int64_t a = test_record.a, b = test_record.b;
 	const uint64_t u = test_record.u;
@@ -182,7 +182,7 @@ static struct number write_random(struct writer *w, unsigned int depth)
 	}
 }
 
-void test_random(const struct kl_scope *scope)
+void test_random(struct kl_scope *scope)
 {
 	unsigned int right = 0, too_long = 0;
 	struct writer w;

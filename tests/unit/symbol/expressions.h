@@ -28,12 +28,12 @@ extern struct machine machine;
 extern struct kl_code code;
 
 /* Does @text compile to a valid program that gives @value? */
-bool gives(const struct kl_scope *scope, const char *text, uint64_t value);
+bool gives(struct kl_scope *scope, const char *text, uint64_t value);
 /* Is it refused with an error text that begins with "filter:" and @message? */
-bool refused(const struct kl_scope *scope, const char *text, const char *message);
+bool refused(struct kl_scope *scope, const char *text, const char *message);
 
-void test_arithmetic(const struct kl_scope *scope);
-void test_random(const struct kl_scope *scope);
-void test_fuzz(const struct kl_scope *scope);
+void test_arithmetic(struct kl_scope *scope);
+void test_random(struct kl_scope *scope);
+void test_fuzz(struct kl_scope *scope);
 
 #endif /* KL_TESTS_SYMBOL_EXPRESSIONS_H */

@@ -83,7 +83,7 @@ static void repeat(char *text, size_t bytes)
 		length += sprintf(text + length, "%s", word);
 }
 
-static bool is_fine(const struct kl_scope *scope, const char *text, unsigned int *compiled)
+static bool is_fine(struct kl_scope *scope, const char *text, unsigned int *compiled)
 {
 	unsigned int flags = rand() % 2 ? KL_EXPRESSION_RECORD : 0;
 	int ret = kl_expression_compile(scope, "fuzz", text, flags, &code);
@@ -103,7 +103,7 @@ static bool is_fine(const struct kl_scope *scope, const char *text, unsigned int
 	return !wrong;
 }
 
-void test_fuzz(const struct kl_scope *scope)
+void test_fuzz(struct kl_scope *scope)
 {
 	unsigned int n = 0, compiled = 0, bad = 0;
 	time_t end = time(NULL) + SECONDS;

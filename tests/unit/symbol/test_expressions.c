@@ -57,7 +57,7 @@ const struct record test_record = {
 struct machine machine;
 struct kl_code code;
 
-bool gives(const struct kl_scope *scope, const char *text, uint64_t value)
+bool gives(struct kl_scope *scope, const char *text, uint64_t value)
 {
 	const char *wrong;
 	uint64_t got;
@@ -74,7 +74,7 @@ bool gives(const struct kl_scope *scope, const char *text, uint64_t value)
 	return !wrong && got == value;
 }
 
-bool refused(const struct kl_scope *scope, const char *text, const char *message)
+bool refused(struct kl_scope *scope, const char *text, const char *message)
 {
 	const char *said = kl_error_text();
 	int ret = kl_expression_compile(scope, "filter", text, 0, &code);
@@ -86,7 +86,7 @@ bool refused(const struct kl_scope *scope, const char *text, const char *message
 }
 
 /* Does @text write @bytes at @out, with this type and format? */
-static bool records(const struct kl_scope *scope, const char *text, enum kl_type type,
+static bool records(struct kl_scope *scope, const char *text, enum kl_type type,
 		    enum kl_format format, const void *out, size_t bytes)
 {
 	if (kl_expression_compile(scope, "field", text, KL_EXPRESSION_RECORD, &code)) {
@@ -169,7 +169,7 @@ static void make_memory(const struct kl_btf *btf)
 
 /* ------------------------------------------------------------------- tests */
 
-static void test_fields(const struct kl_scope *scope)
+static void test_fields(struct kl_scope *scope)
 {
 	unit_check(gives(scope, "list[0] + list[3]", 65536), "elements of a field");
 	unit_check(gives(scope, "between", 512) && gives(scope, "behind", -9ull),
@@ -195,7 +195,7 @@ static void test_fields(const struct kl_scope *scope)
 }
 
 /* What expressions and alarm rules have in common. */
-static void test_words_and_units(const struct kl_scope *scope)
+static void test_words_and_units(struct kl_scope *scope)
 {
 	unit_check(gives(scope, "5K + 1M + 1G + 1T",
 			 5 * 1024 + (1ull << 20) + (1ull << 30) + (1ull << 40)) &&
@@ -235,7 +235,7 @@ static void test_words_and_units(const struct kl_scope *scope)
 		   "patterns");
 }
 
-static void test_memory(const struct kl_scope *scope, const struct kl_btf *btf)
+static void test_memory(struct kl_scope *scope, const struct kl_btf *btf)
 {
 	unit_check(gives(scope, "current->pid", 4242) &&
 			   gives(scope, "current->real_parent->pid + 1", 4243) &&
@@ -285,7 +285,7 @@ static void test_memory(const struct kl_scope *scope, const struct kl_btf *btf)
 		   "a typedef's format");
 }
 
-static void test_globals(const struct kl_scope *scope)
+static void test_globals(struct kl_scope *scope)
 {
 	unit_check(gives(scope, "jiffies", 99000) && !*code.note, "a global that is known");
 	unit_check(gives(scope, "mystery", 0x180) && strstr(code.note, "mystery"),
@@ -358,7 +358,7 @@ static const struct {
 	{ "  ", "1:3: the expression is empty" },
 };
 
-static void test_complaints(const struct kl_scope *scope)
+static void test_complaints(struct kl_scope *scope)
 {
 	for (unsigned int i = 0; i < sizeof(complaints) / sizeof(complaints[0]); i++) {
 		char name[128];
@@ -504,6 +504,68 @@ static struct kl_symbols *make_symbols(void)
 	return symbols;
 }
 
+/* What a scope's source has, and how often it was asked. */
+static struct {
+	const struct kl_btf *btf;
+	const struct kl_symbols *symbols;
+	unsigned int types_read, symbols_read;
+} source;
+
+static const struct kl_btf *read_types(void *data)
+{
+	source.types_read++;
+	return source.btf;
+}
+
+static const struct kl_symbols *read_symbols(void *data)
+{
+	source.symbols_read++;
+	return source.symbols;
+}
+
+/* Compiles, with types and symbols read that often? */
+static bool reads(struct kl_scope *scope, const char *text, bool compiles, unsigned int types,
+		  unsigned int symbols)
+{
+	int ret = kl_expression_compile(scope, "filter", text, 0, &code);
+
+	if (!ret == compiles && source.types_read == types && source.symbols_read == symbols)
+		return true;
+	printf("# %s: %s; types read %u times, symbols %u times\n", text,
+	       ret ? kl_error_text() : "compiles", source.types_read, source.symbols_read);
+	return false;
+}
+
+static void test_source(const struct kl_btf *btf, const struct kl_symbols *symbols)
+{
+	const struct kl_scope_source of = { .types = read_types, .symbols = read_symbols };
+	struct kl_scope *scope = kl_scope_create(NULL, NULL);
+
+	memset(&source, 0, sizeof(source));
+	source.btf = btf;
+	source.symbols = symbols;
+	kl_scope_set_source(scope, &of);
+	kl_scope_set_class(scope, &test_class);
+	kl_scope_add_argument(scope, "x", 0);
+	unit_check(reads(scope, "(a) > 3 and x == 1 and comm == \"sh\" and tid", true, 0, 0),
+		   "neither types nor symbols are read for fields, arguments and variables");
+	unit_check(reads(scope, "current->pid", true, 1, 0) &&
+			   reads(scope, "(struct task_struct *)a", true, 1, 0),
+		   "types are read once");
+	unit_check(reads(scope, "jiffies > 1", true, 1, 1) && reads(scope, "jiffie", false, 1, 1),
+		   "symbols are read once");
+	kl_scope_destroy(scope);
+	source.btf = NULL;
+	source.symbols = NULL;
+	source.types_read = source.symbols_read = 0;
+	scope = kl_scope_create(NULL, NULL);
+	kl_scope_set_source(scope, &of);
+	unit_check(reads(scope, "current->pid", false, 1, 0) && reads(scope, "y", false, 1, 1) &&
+			   reads(scope, "z", false, 1, 1),
+		   "and once if there are none");
+	kl_scope_destroy(scope);
+}
+
 static void test_kernel(const char *kernel)
 {
 	struct kl_btf *btf = kl_btf_open(kernel_image(kernel));
@@ -529,6 +591,7 @@ static void test_kernel(const char *kernel)
 	kl_scope_set_class(scope, NULL);
 	test_manual(scope);
 	test_capture(scope);
+	test_source(btf, symbols);
 out:
 	kl_scope_destroy(scope);
 	kl_symbols_close(symbols);
