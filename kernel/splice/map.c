@@ -164,6 +164,26 @@ static int visit_start(const char *name, unsigned long address)
 	return 0;
 }
 
+static const char *const excluded_names[] = {
+#define KL_TEXT_SECTION(begin, end, reason)
+#define KL_TEXT_NAME(pattern, reason) pattern,
+#include "../../uapi/block_text.def"
+#undef KL_TEXT_NAME
+#undef KL_TEXT_SECTION
+};
+
+static bool is_excluded_name(const char *name)
+{
+	for (int i = 0; i < ARRAY_SIZE(excluded_names); i++) {
+		char first = *excluded_names[i];
+
+		/* Most names begin with another character, and glob_match() is expensive. */
+		if ((first == *name || first == '*') && glob_match(excluded_names[i], name))
+			return true;
+	}
+	return false;
+}
+
 /**
  * kl_map_exclude_name - exclude a function if its name is one of those to leave alone
  * @name: of a symbol
@@ -171,20 +191,10 @@ static int visit_start(const char *name, unsigned long address)
  */
 void kl_map_exclude_name(const char *name, unsigned long address)
 {
-	static const char *const patterns[] = {
-#define KL_TEXT_SECTION(begin, end, reason)
-#define KL_TEXT_NAME(pattern, reason) pattern,
-#include "../../uapi/block_text.def"
-#undef KL_TEXT_NAME
-#undef KL_TEXT_SECTION
-	};
 	unsigned long begin, end;
 
-	if (!kl_map_function(address, &begin, &end))
-		return;
-	for (int i = 0; i < ARRAY_SIZE(patterns); i++)
-		if (glob_match(patterns[i], name))
-			kl_map_exclude(begin, end);
+	if (is_excluded_name(name) && kl_map_function(address, &begin, &end))
+		kl_map_exclude(begin, end);
 }
 
 static int visit_name(const char *name, unsigned long address)
