@@ -137,7 +137,7 @@ test-kcsan:
 	KL_TEST_TIMEOUT=7200 tests/run --kcsan
 
 test-long:
-	scripts/deps build vm test
+	scripts/deps build vm test bench
 	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" \
 		VARIANTS="$(KERNELS)" all test-programs fuzzers
 	KL_TEST_TIMEOUT=7200 tests/run --long
