@@ -228,15 +228,17 @@ static void tell_where(pid_t pid)
 {
 	char command[200];
 
+	/* Reading waits for a program that is being executed, maybe from a file that is slow. */
 	snprintf(command, sizeof(command),
-		 "for t in /proc/%d/task/*; do echo \"# ${t##*/}: $(cat $t/syscall)\"; "
-		 "sed 's/^/# /' $t/stack; done",
+		 "for t in /proc/%d/task/*; do echo \"# ${t##*/}: $(timeout 5 cat $t/syscall)\"; "
+		 "timeout 5 sed 's/^/# /' $t/stack; done",
 		 pid);
 	fflush(stdout);
 	if (system(command))
 		printf("# the threads of %d cannot be read\n", pid);
 }
 
+/* Returns at once after something that takes long: workers may have ended meanwhile. */
 static void look_after(void)
 {
 	int status;
@@ -255,6 +257,7 @@ static void look_after(void)
 		if (now_seconds() - w->moved > STUCK_SECONDS / 8 && !w->slow) {
 			w->slow = true;
 			tell_where(w->pid);
+			return;
 		}
 		if (now_seconds() - w->begun > LIFE_SECONDS + STUCK_SECONDS &&
 		    now_seconds() - w->moved > STUCK_SECONDS && !w->killed) {
@@ -263,6 +266,7 @@ static void look_after(void)
 			tell_where(w->pid);
 			kill_group(w->pid);
 			kill(w->pid, SIGKILL);
+			return;
 		}
 	}
 }
