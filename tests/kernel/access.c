@@ -412,10 +412,14 @@ static void record_files(bool as_root, int *hidden, int *shown)
 	if (kl_call(fd, KL_IOC_VARIABLES, &list) ||
 	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_HANDLER_log, events) || kl_start(fd))
 		bail("events: %s", kl_why(fd));
-	sleep_ms(200);
-	kl_stop(fd);
-	*hidden = descriptor_of(fd, FILES "/hidden");
-	*shown = descriptor_of(fd, FILES "/shown");
+	/* Until both programs have made calls. */
+	for (u32 tries = 0; tries < 100; tries++) {
+		sleep_ms(200);
+		*hidden = descriptor_of(fd, FILES "/hidden");
+		*shown = descriptor_of(fd, FILES "/shown");
+		if (*hidden != -2 && *shown != -2)
+			break;
+	}
 	close(fd);
 }
 

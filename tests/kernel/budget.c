@@ -411,7 +411,7 @@ static int as_user(void (*run)(int), int argument)
 static bool wait_for_suspension(int fd, double seconds)
 {
 	struct pollfd news = { .fd = fd, .events = POLLPRI };
-	double until = now_seconds() + seconds;
+	double until = now_seconds() + seconds * kl_slowness();
 
 	kl_stats(fd, -1);
 	while (!kl_stats(fd, -1).suspended.times && now_seconds() < until)
@@ -428,7 +428,7 @@ static void print_suspension(const struct kl_abi_suspended *is)
 /* A session that uses too much, but pauses before it has done so for long. */
 static void check_pauses(int fd)
 {
-	double until = now_seconds() + 60;
+	double until = now_seconds() + 60 * kl_slowness();
 
 	while (kl_stats(fd, -1).suspended.times < 2 && now_seconds() < until) {
 		sleep_ms(150);
@@ -614,7 +614,7 @@ static void test_suspended(void)
 	start_switching(pid);
 	fd = start_slow(KL_EV_sched_switch);
 	news.fd = fd;
-	told = poll(&news, 1, 30000) == 1 && news.revents & POLLPRI;
+	told = poll(&news, 1, 30000 * kl_slowness()) == 1 && news.revents & POLLPRI;
 	stats = kl_stats(fd, -1);
 	print_suspension(&stats.suspended);
 	tap_check(told && stats.suspended.times == 1,

@@ -52,6 +52,7 @@ static const char *const class_names[CLASSES] = {
 
 struct shared {
 	volatile int stop; /* rounds must end */
+	u32 idle; /* processes that make no more events */
 	volatile int quit; /* processes must exit */
 	volatile int go;
 	u64 calls[CLASSES];
@@ -155,17 +156,22 @@ static void run_guest(void)
 	}
 }
 
+static u32 started; /* workers */
+
 static pid_t start_worker(u32 uid, void (*run)(enum class), enum class class)
 {
 	pid_t child = fork();
 
-	if (child)
+	if (child) {
+		started++;
 		return child;
+	}
 	if (uid)
 		kl_become(uid);
 	while (!shared->go)
 		usleep(1000);
 	run(class);
+	__atomic_fetch_add(&shared->idle, 1, __ATOMIC_RELEASE);
 	while (!shared->quit)
 		usleep(5000);
 	_exit(0);
@@ -455,6 +461,7 @@ static void check_hubs(void)
 	static u32 events[41];
 	int fd = make_session(0, KL_FILTER_TASKS, 0, 4);
 	u32 n = find_unused(fd, events, 40), made = 0;
+	const char *name = "who switches between masksets does not use up memory";
 	double begun = now_seconds();
 	long before, after;
 
@@ -466,9 +473,11 @@ static void check_hubs(void)
 		if (kl_use(fd, KL_MASKSET_FIRST_USER) || kl_use(fd, KL_MASKSET_RNOTHING))
 			bail("use: %s", kl_why(fd));
 	after = objects_of_512();
-	tap_result(n && before && after - before < HUBS / 2,
-		   "who switches between masksets does not use up memory",
-		   "%ld objects, then %ld; %u hubs", before, after, made);
+	if (is_freed_memory_kept())
+		tap_skip(name, "KASAN keeps freed memory");
+	else
+		tap_result(n && before && after - before < HUBS / 2, name,
+			   "%ld objects, then %ld; %u hubs", before, after, made);
 	printf("# %u hubs in %.1f s: %ld more objects\n", made, now_seconds() - begun,
 	       after - before);
 	close(fd);
@@ -564,7 +573,11 @@ int main(int argc, char **argv)
 	while ((shared->turns < TURNS || shared->others < OTHERS) && now_seconds() < until)
 		take_turn(fds[1], TREE1, OTHER1);
 	shared->stop = 1;
-	sleep_ms(500);
+	/* All but the guest, who waits for commands. */
+	until = now_seconds() + SECONDS_MAX;
+	while (__atomic_load_n(&shared->idle, __ATOMIC_ACQUIRE) < started - 1 &&
+	       now_seconds() < until)
+		sleep_ms(20);
 	for (u32 i = 0; i < SESSIONS; i++)
 		if (kl_stop(fds[i]))
 			bail("stop: %s", kl_why(fds[i]));

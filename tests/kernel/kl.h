@@ -24,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,6 +78,16 @@ __attribute__((format(printf, 3, 4))) static inline bool tap_result(bool ok, con
 
 #define tap_check(condition, name) \
 	tap_result(condition, name, "%s:%d: %s, errno %d", __FILE__, __LINE__, #condition, errno)
+
+/* About how many times slower than a stock kernel this one is: kernels with checkers are. */
+static inline u32 kl_slowness(void)
+{
+	struct utsname name;
+
+	if (!uname(&name) && (strstr(name.release, "-debug") || strstr(name.release, "-kcsan")))
+		return 5;
+	return 1;
+}
 
 static inline void tap_skip(const char *name, const char *why)
 {

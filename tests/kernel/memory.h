@@ -3,6 +3,7 @@
 #ifndef KL_TESTS_MEMORY_H
 #define KL_TESTS_MEMORY_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,16 @@ static inline long on_cpu_lists(void)
 	if (f)
 		fclose(f);
 	return sum;
+}
+
+/* Does KASAN keep freed memory from being used again? */
+static inline bool is_freed_memory_kept(void)
+{
+	static int is_kept = -1;
+
+	if (is_kept < 0)
+		is_kept = !system("grep -q ' kasan_quarantine_put$' /proc/kallsyms");
+	return is_kept;
 }
 
 /*

@@ -16,7 +16,7 @@
 #define ROOM (1u << 20)
 #define USER 60001
 #define OTHER 60002
-#define PATIENCE_MS 10000
+#define PATIENCE_MS (10000 * kl_slowness())
 #define PORT 5000
 
 static volatile u32 *reads; /* that the server still answers */

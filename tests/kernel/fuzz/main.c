@@ -24,7 +24,6 @@
 #define LIFE_SECONDS (4.0 * slowness)
 /* In the emulator, it takes many seconds to detach a session with hundreds of events. */
 #define STUCK_SECONDS (100.0 * slowness)
-#define SLOWNESS_DEBUG 5 /* kernel with checkers */
 #define SET_USER_ID_PATH "/tmp/fuzz-set-user-id"
 
 struct fuzz_common *common;
@@ -377,14 +376,6 @@ static void make_set_user_id(void)
 		printf("# there is no set-user-id program\n");
 }
 
-static void find_slowness(void)
-{
-	struct utsname name;
-
-	if (!uname(&name) && (strstr(name.release, "-debug") || strstr(name.release, "-kcsan")))
-		slowness = SLOWNESS_DEBUG;
-}
-
 static void prepare(void)
 {
 	static const u32 uids[FUZZ_USERS] = { 60001, 60002, 0 };
@@ -568,7 +559,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "--set-user-id"))
 		return set_user_id_main(argc - 1, argv + 1);
-	find_slowness();
+	slowness = kl_slowness();
 	if (argc > 1 && !strcmp(argv[1], "--zoo-again")) {
 		static struct fuzz_user user;
 
