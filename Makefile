@@ -129,7 +129,7 @@ test:
 test-debug:
 	scripts/deps build vm test
 	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-debug all kernel-tests block-tests
-	KL_TEST_TIMEOUT=3600 tests/run --debug
+	KL_TEST_TIMEOUT=7200 tests/run --debug
 
 test-kcsan:
 	scripts/deps build vm test

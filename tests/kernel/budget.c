@@ -428,15 +428,19 @@ static void print_suspension(const struct kl_abi_suspended *is)
 /* A session that uses too much, but pauses before it has done so for long. */
 static void check_pauses(int fd)
 {
-	double until = now_seconds() + 60 * kl_slowness();
+	const char *name = "one that stops and starts again meanwhile is suspended, too";
+	double until = now_seconds() + 60;
 
+	if (kl_slowness() > 1) {
+		tap_skip(name, "to stop and start takes most of the time");
+		return;
+	}
 	while (kl_stats(fd, -1).suspended.times < 2 && now_seconds() < until) {
 		sleep_ms(150);
 		if (kl_stats(fd, -1).running && kl_stop(fd) == 0)
 			kl_start(fd);
 	}
-	tap_check(kl_stats(fd, -1).suspended.times == 2,
-		  "one that stops and starts again meanwhile is suspended, too");
+	tap_check(kl_stats(fd, -1).suspended.times == 2, name);
 }
 
 static void switch_and_trace(int to)
