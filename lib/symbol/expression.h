@@ -299,10 +299,10 @@ void kl_fold(struct kl_node *node);
 uint64_t kl_calculate(enum kl_binary op, uint64_t a, uint64_t b, bool no_sign, bool left_no_sign);
 /* resolve.c: find what the name @node refers to. */
 int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node);
-/* Does the name refer to something other than a type? */
 /* The types and symbols of a scope, which are read at the first call; NULL: there are none. */
 const struct kl_btf *kl_scope_types(struct kl_scope *scope);
 const struct kl_symbols *kl_scope_symbols(struct kl_scope *scope);
+/* Does the name refer to something other than a type? */
 bool kl_scope_has(const struct kl_scope *scope, const char *name);
 int kl_scope_flag(struct kl_compiler *c, struct kl_node *node);
 /* generate.c: generate the program for @node. */
