@@ -225,11 +225,12 @@ static void replace(pid_t pid, int status)
 /* Prints what the threads of a hung worker wait for. */
 static void tell_where(pid_t pid)
 {
-	char command[200];
+	char command[400];
 
 	/* Reading waits for a program that is being executed, maybe from a file that is slow. */
 	snprintf(command, sizeof(command),
-		 "for t in /proc/%d/task/*; do echo \"# ${t##*/}: $(timeout 5 cat $t/syscall)\"; "
+		 "for t in /proc/%d/task/*; do echo \"# ${t##*/}: $(timeout 5 cat $t/syscall),\" "
+		 "state, nice and policy $(cut -d ' ' -f 3,19,41 $t/stat); "
 		 "timeout 5 sed 's/^/# /' $t/stack; done",
 		 pid);
 	fflush(stdout);
