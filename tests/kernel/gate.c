@@ -574,10 +574,9 @@ int main(int argc, char **argv)
 		take_turn(fds[1], TREE1, OTHER1);
 	shared->stop = 1;
 	/* All but the guest, who waits for commands. */
-	until = now_seconds() + SECONDS_MAX;
-	while (__atomic_load_n(&shared->idle, __ATOMIC_ACQUIRE) < started - 1 &&
-	       now_seconds() < until)
-		sleep_ms(20);
+	for (until = now_seconds() + SECONDS_MAX; now_seconds() < until; sleep_ms(20))
+		if (__atomic_load_n(&shared->idle, __ATOMIC_ACQUIRE) >= started - 1)
+			break;
 	for (u32 i = 0; i < SESSIONS; i++)
 		if (kl_stop(fds[i]))
 			bail("stop: %s", kl_why(fds[i]));

@@ -35,5 +35,6 @@ bool refused(struct kl_scope *scope, const char *text, const char *message);
 void test_arithmetic(struct kl_scope *scope);
 void test_random(struct kl_scope *scope);
 void test_fuzz(struct kl_scope *scope);
+void test_source(const struct kl_btf *btf, const struct kl_symbols *symbols);
 
 #endif /* KL_TESTS_SYMBOL_EXPRESSIONS_H */

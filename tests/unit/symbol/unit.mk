@@ -29,7 +29,7 @@ $(SYMBOL_OFFSETS): $(BUILD)/tests/offsets/%/list: tests/unit/symbol/offsets/offs
 	sed -n 's/^->//p' $(@D)/offsets.s > $@
 
 $(BUILD)/tests/lib-expressions $(BUILD)/tests/lib-expressions-asan: \
-		$(addprefix tests/unit/symbol/,arithmetic.c fuzz.c)
+		$(addprefix tests/unit/symbol/,arithmetic.c fuzz.c source.c)
 
 $(SYMBOL_TESTS): $(BUILD)/tests/lib-%: tests/unit/symbol/test_%.c $(SYMBOL_TEST_SOURCES) $(LIB) \
 		$(SYMBOL_TEST_HEADERS) | $(SYMBOL_OFFSETS)
