@@ -54,14 +54,18 @@ static inline long on_cpu_lists(void)
 	return sum;
 }
 
+static inline bool has_symbol(const char *name)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command), "grep -q ' %s$' /proc/kallsyms", name);
+	return !system(command);
+}
+
 /* Does KASAN keep freed memory from being used again? */
 static inline bool is_freed_memory_kept(void)
 {
-	static int is_kept = -1;
-
-	if (is_kept < 0)
-		is_kept = !system("grep -q ' kasan_quarantine_put$' /proc/kallsyms");
-	return is_kept;
+	return has_symbol("kasan_quarantine_put");
 }
 
 /*
@@ -76,7 +80,7 @@ static inline long shadow_of_freed(void)
 	FILE *f;
 
 	if (has_shadow < 0)
-		has_shadow = !system("grep -q ' kasan_populate_vmalloc$' /proc/kallsyms");
+		has_shadow = has_symbol("kasan_populate_vmalloc");
 	if (!has_shadow)
 		return 0;
 	f = fopen("/proc/vmallocinfo", "re");
