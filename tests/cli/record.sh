@@ -86,7 +86,7 @@ check "a trace is for its owner alone, whatever the umask" test \
 # taken.
 mkdir default && cd default || exit
 now=$(date +%s)
-for n in {0..120}; do mkdir "$(date -d "@$((now + n))" +kernlens-%Y%m%d-%H%M%S)"; done
+for n in {0..120}; do printf '%(kernlens-%Y%m%d-%H%M%S)T\n' $((now + n)); done | xargs mkdir
 kl record --json -e $calls -- true
 expect "a second recording within a second" 0
 json "has a directory of its own" '.trace | test("^kernlens-[0-9]{8}-[0-9]{6}-2$")'
