@@ -328,7 +328,11 @@ static __always_inline u8 kl_action_defined(const struct kl_session *s, u32 id)
 	const struct kl_actions *actions;
 
 	kl_probe_check();
-	actions = rcu_dereference_sched(s->actions);
+	/*
+	 * Without RCU's own check, which is a function that may be hooked or spliced itself: this
+	 * is called before there is a guard against recursion, with preemption off.
+	 */
+	actions = rcu_dereference_raw(s->actions);
 	return likely(id < actions->n) ? actions->action[id] : KL_HANDLER_nothing;
 }
 

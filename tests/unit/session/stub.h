@@ -107,6 +107,7 @@ static inline const struct cred *get_cred(const struct cred *cred)
 	return cred;
 }
 #define rcu_dereference_sched(pointer) (pointer)
+#define rcu_dereference_raw(pointer) (pointer)
 
 u64 rdtsc(void);
 u64 ktime_get_mono_fast_ns(void);
