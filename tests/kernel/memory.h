@@ -24,13 +24,23 @@ static inline long meminfo(const char *name)
 	return found;
 }
 
-/* Number of objects in a slab cache; -1 if there is no cache of that name. */
+/*
+ * Number of objects in a slab cache; -1 if there is no cache of that name. Shrinks the cache first:
+ * freed objects that a CPU or KASAN keeps would count.
+ */
 static inline long slab_objects(const char *name)
 {
-	FILE *file = fopen("/proc/slabinfo", "re");
 	char line[512], is[64];
 	long found = -1, n;
+	FILE *file;
 
+	snprintf(line, sizeof(line), "/sys/kernel/slab/%s/shrink", name);
+	file = fopen(line, "we");
+	if (file) {
+		fputs("1", file);
+		fclose(file);
+	}
+	file = fopen("/proc/slabinfo", "re");
 	while (file && found < 0 && fgets(line, sizeof(line), file))
 		if (sscanf(line, "%63s %ld", is, &n) == 2 && !strcmp(is, name))
 			found = n;
