@@ -488,6 +488,26 @@ static void test_no_pages(void)
 	end_world(&w);
 }
 
+static bool all_seen(void)
+{
+	bool all = true;
+
+	for (u32 i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		all &= reasons[i].seen > 0;
+	return all;
+}
+
+/*
+ * While an earlier session is still being torn down, one that starts shares what it would otherwise
+ * allocate, and that place does not fail.
+ */
+static void start_again(void)
+{
+	for (u32 i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (!strcmp(calls[i].name, "start"))
+			test_call(&calls[i]);
+}
+
 int main(int argc, char **argv)
 {
 	fail_nth = failing_open();
@@ -504,6 +524,8 @@ int main(int argc, char **argv)
 			test_call(&define_calls[i]);
 	test_no_descriptor();
 	test_no_pages();
+	for (u32 i = 0; argc < 2 && i < 4 && !all_seen(); i++)
+		start_again();
 	printf("# %u faults\n", injected);
 	for (u32 i = 0; argc < 2 && i < sizeof(reasons) / sizeof(*reasons); i++) {
 		char name[100];
