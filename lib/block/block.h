@@ -138,6 +138,8 @@ int kl_functions_load(struct kl_blocks *b);
 long kl_function_at(const struct kl_blocks *b, uint64_t address);
 const struct kl_function_entry *kl_function_entry_at(const struct kl_blocks *b, uint64_t address);
 
+#define KL_LANDING_PAD_BYTES 4
+
 /* module.c */
 int kl_module_add(struct kl_blocks *b, const char *name);
 
@@ -159,6 +161,7 @@ bool kl_is_padding(const uint8_t *at, size_t bytes);
 
 /* graph.c */
 int kl_graph_make(const struct kl_blocks *b, size_t index, struct kl_block_graph *graph);
+bool kl_is_landing_pad(const uint8_t *at);
 int kl_graph_returns(const struct kl_blocks *b, const struct kl_block_graph *g);
 
 /* world.c */

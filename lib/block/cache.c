@@ -23,7 +23,6 @@
 #define PATH_BYTES 1024
 #define KEPT_SECONDS (7 * 24 * 60 * 60)
 #define REWRITTEN_BYTES 5
-#define ENDBR_BYTES 4
 #define WORD_BYTES 8
 
 /*
@@ -73,8 +72,6 @@ static bool is_hook(const uint8_t *at)
 /* Clear the text that changes while the kernel runs. */
 static void blank_rewritten(const struct kl_blocks *b, uint8_t *text)
 {
-	static const uint8_t endbr[ENDBR_BYTES] = { 0xf3, 0x0f, 0x1e, 0xfa };
-
 	for (size_t i = 0; i < b->marks; i++)
 		if (b->mark[i].reason == KL_BLOCK_jump_label ||
 		    b->mark[i].reason == KL_BLOCK_static_call)
@@ -83,10 +80,10 @@ static void blank_rewritten(const struct kl_blocks *b, uint8_t *text)
 		const struct kl_function_entry *f = &b->function[i];
 		uint64_t at = f->address;
 
-		if (f->bytes < ENDBR_BYTES + REWRITTEN_BYTES)
+		if (f->bytes < KL_LANDING_PAD_BYTES + REWRITTEN_BYTES)
 			continue;
-		if (!memcmp(kl_text_of(b, at), endbr, sizeof(endbr)))
-			at += sizeof(endbr);
+		if (kl_is_landing_pad(kl_text_of(b, at)))
+			at += KL_LANDING_PAD_BYTES;
 		if (is_hook(kl_text_of(b, at)))
 			blank(b, text, at);
 	}

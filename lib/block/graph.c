@@ -55,23 +55,34 @@ static bool is_hook(const uint8_t *at)
 	return !memcmp(at, nop, sizeof(nop)) || *at == 0xe8;
 }
 
-/* What the kernel replaces a landing pad with that no indirect jump reaches. */
-static const uint8_t sealed[] = { 0x66, 0x0f, 0x1f, 0x00 };
+/**
+ * kl_is_landing_pad - does an instruction mark where indirect jumps may go?
+ * @at: KL_LANDING_PAD_BYTES of text
+ *
+ * It is endbr64, or one of the nops with which the kernel replaces it (seals it) where no indirect
+ * jump goes: until 6.14, and since 6.15.
+ */
+bool kl_is_landing_pad(const uint8_t *at)
+{
+	static const uint8_t pads[][KL_LANDING_PAD_BYTES] = {
+		{ 0xf3, 0x0f, 0x1e, 0xfa },
+		{ 0x66, 0x0f, 0x1f, 0x00 },
+		{ 0x0f, 0x1f, 0x40, 0xd6 },
+	};
 
-/* Is it a sealed landing pad before a hook? */
+	for (size_t i = 0; i < KL_ARRAY_SIZE(pads); i++)
+		if (!memcmp(at, pads[i], sizeof(pads[i])))
+			return true;
+	return false;
+}
+
+/* Is it a landing pad, sealed or not, before a hook? */
 static bool is_sealed(const struct maker *m, const struct kl_block_instruction *in)
 {
 	const uint8_t *at = m->g->text;
 
-	return !in->offset && m->f->bytes >= sizeof(sealed) + 5 &&
-	       !memcmp(at, sealed, sizeof(sealed)) && is_hook(at + sizeof(sealed));
-}
-
-static bool is_landing_pad(const uint8_t *at)
-{
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-
-	return !memcmp(at, sealed, sizeof(sealed)) || !memcmp(at, endbr, sizeof(endbr));
+	return !in->offset && m->f->bytes >= KL_LANDING_PAD_BYTES + 5 && kl_is_landing_pad(at) &&
+	       is_hook(at + KL_LANDING_PAD_BYTES);
 }
 
 /*
@@ -84,7 +95,7 @@ static bool is_unnamed_entry(const struct maker *m, const struct kl_block_instru
 	uint32_t n = m->g->instructions;
 	const struct kl_block_instruction *before;
 
-	if (n && is_landing_pad(m->g->text + m->g->instruction[n - 1].offset))
+	if (n && kl_is_landing_pad(m->g->text + m->g->instruction[n - 1].offset))
 		address = m->f->address + m->g->instruction[--n].offset;
 	before = n ? &m->g->instruction[n - 1] : NULL;
 	return before && address % FUNCTION_ALIGNMENT == 0 && in->nop && in->bytes == 5 &&
