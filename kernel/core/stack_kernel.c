@@ -574,13 +574,15 @@ u32 kl_stack_walk_kernel(u64 *frame, u32 most, struct pt_regs *regs, u8 *flags)
 
 /**
  * kl_stack_kernel_init - find the module's address range
+ *
+ * Without its initialization code, which may come next, and whose place another module may get.
  */
 void kl_stack_kernel_init(void)
 {
 	ours_begin = (unsigned long)kl_stack_walk_kernel & PAGE_MASK;
 	ours_end = ours_begin;
-	while (within_module(ours_begin - 1, THIS_MODULE))
+	while (within_module_core(ours_begin - 1, THIS_MODULE))
 		ours_begin -= PAGE_SIZE;
-	while (within_module(ours_end, THIS_MODULE))
+	while (within_module_core(ours_end, THIS_MODULE))
 		ours_end += PAGE_SIZE;
 }
