@@ -113,7 +113,7 @@ static bool is_name(const char *name)
  * Register as the last step of a module's init, and unregister as the first of
  * its exit. Rules can use it once the owner's init has succeeded. Returns 0;
  * -EPROTO: another version of the interface; -EINVAL: a member is wrong or
- * missing; -EEXIST: the name is taken; -ENOMEM. Context: may sleep.
+ * missing; -EBUSY: the name is taken; -ENOMEM. Context: may sleep.
  */
 int kl_handler_register(const struct kl_handler_ops *ops)
 {
@@ -135,7 +135,7 @@ int kl_handler_register(const struct kl_handler_ops *ops)
 	kref_init(&h->ref);
 	mutex_lock(&registry_lock);
 	if (is_built_in(ops->name) || find(ops->name, strlen(ops->name)))
-		error = -EEXIST;
+		error = -EBUSY;
 	if (!error) {
 		h->id = ++last_id;
 		list_add_tail(&h->list, &registry);
