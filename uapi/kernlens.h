@@ -163,8 +163,12 @@ KL_ABI_ASSERT(sizeof(struct kl_abi_task) == 24, "task variables");
  * only be mapped read-only; the reader owns the second.
  *
  *   KL_MMAP_RING(cpu)         struct kl_abi_ring and its map    kernel -> user
- *   KL_MMAP_POSITION          struct kl_abi_position            user -> kernel
+ *   KL_MMAP_POSITION          a __u64 for each CPU              user -> kernel
  *   KL_MMAP_BLOCK(cpu, index, block_bytes)   one block          kernel -> user
+ *
+ * A reader's position in a CPU's ring is the sequence number of the first block that it still
+ * needs. In discard mode, a reader that was created with KL_READER_HOLD keeps that block and those
+ * after it from being reused.
  *
  * Mapping a block that the writer has freed since its index was read fails with -ENXIO. read()
  * returns as many complete blocks as fit into the buffer. It waits for one while the session
@@ -228,15 +232,6 @@ struct kl_abi_ring {
 };
 
 KL_ABI_ASSERT(offsetof(struct kl_abi_ring, map) == 128, "ring map");
-
-/*
- * A reader's positions: next[cpu] is the sequence number of the first block that it still needs.
- * In discard mode, a reader that was created with KL_READER_HOLD keeps these blocks from being
- * reused.
- */
-struct kl_abi_position {
-	__u64 next[0];
-};
 
 /* ------------------------------------------------------------ device calls */
 

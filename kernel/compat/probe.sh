@@ -5,7 +5,8 @@
 # Fed by compat.mk with kbuild's own compiler command; writes the generated headers.
 #
 #   probe.sh config OUT PROBES_DIR -- CC FLAGS...
-#	OUT defines KL_HAVE_X for each PROBES_DIR/x.c without an error (X is x in capitals).
+#	OUT defines KL_HAVE_X for each PROBES_DIR/x.c without an error (X is x in capitals), and
+#	KL_NEW_x(...) and KL_OLD_x(...), its arguments with and without x.
 #   probe.sh rows OUT EVENTS SOURCE -- CC FLAGS...
 #	OUT defines KL_ROW_x(...) and KL_ROW_REASON_x for each row of EVENTS; SOURCE includes it.
 #	KL_ARGUMENTS_x(data) is what hands on the arguments of row x's probe.
@@ -104,8 +105,15 @@ probe_config()
 	awk '
 		BEGIN { print "/* Made by compat/probe.sh. What this kernel has; see compat/probes. */" }
 		FILENAME ~ /failed$/ { failed[$1] = 1; next }
-		$1 in failed { print "/* KL_HAVE_" toupper($1) " is not set */"; next }
-		{ print "#define KL_HAVE_" toupper($1) " 1" }' \
+		{
+			has = !($1 in failed)
+			if (has)
+				print "#define KL_HAVE_" toupper($1) " 1"
+			else
+				print "/* KL_HAVE_" toupper($1) " is not set */"
+			print "#define KL_NEW_" $1 "(...)" (has ? " __VA_ARGS__" : "")
+			print "#define KL_OLD_" $1 "(...)" (has ? "" : " __VA_ARGS__")
+		}' \
 		"$work/failed" "$work/names" >"$work/out"
 }
 

@@ -12,6 +12,13 @@
 
 #include "compat_config.h"
 
+/* The parameters of a handler, with what newer kernels append, which is not used. */
+#ifdef KL_HAVE_UPROBE_DATA
+#define KL_UPROBE_PARAMS(...) __VA_ARGS__, __u64 *data
+#else
+#define KL_UPROBE_PARAMS(...) __VA_ARGS__
+#endif
+
 /* Identifies an attached consumer, to detach it; empty if inode and offset identify it. */
 struct kl_uprobe_handle {
 	struct uprobe *uprobe;

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Flags of a mapping, which are set through locking accessors since v6.3. Counters of pages. */
+/*
+ * Flags of a mapping, which are set through locking accessors since v6.3. Counters of pages.
+ * Entries of page tables.
+ */
 #ifndef KL_COMPAT_VM_H
 #define KL_COMPAT_VM_H
 
 #include <linux/mm.h>
+#include <linux/swap.h>
 
 #include "compat_config.h"
+
+#ifdef KL_HAVE_SOFTLEAF
+#include <linux/leafops.h>
+#else
+#include <linux/swapops.h>
+#endif
 
 #ifdef KL_HAVE_VM_FLAGS_SET
 #define kl_vm_flags_set(vma, flags) vm_flags_set(vma, flags)
@@ -14,6 +24,36 @@
 #define kl_vm_flags_set(vma, flags) ((void)((vma)->vm_flags |= (flags)))
 #define kl_vm_flags_clear(vma, flags) ((void)((vma)->vm_flags &= ~(flags)))
 #endif
+
+/* Is the page of an entry that is not present in swap? */
+static inline bool kl_pte_is_swap(pte_t pte)
+{
+#ifdef KL_HAVE_SOFTLEAF
+	return softleaf_is_swap(softleaf_from_pte(pte));
+#else
+	return !non_swap_entry(pte_to_swp_entry(pte));
+#endif
+}
+
+/* Is the page of an entry that is not present being migrated to another place in RAM? */
+static inline bool kl_pte_is_migration(pte_t pte)
+{
+#ifdef KL_HAVE_SOFTLEAF
+	return softleaf_is_migration(softleaf_from_pte(pte));
+#else
+	return is_migration_entry(pte_to_swp_entry(pte));
+#endif
+}
+
+/* Does the entry map device memory? Kernels without the mark count it as the process's memory. */
+static inline bool kl_pmd_is_device(pmd_t pmd)
+{
+#ifdef KL_HAVE_PMD_DEVMAP
+	return pmd_devmap(pmd);
+#else
+	return false;
+#endif
+}
 
 /*
  * Number of pages that a process has of some kinds, a bit each, including what is still pending on

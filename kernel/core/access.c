@@ -7,9 +7,7 @@
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
-#include <linux/sched/coredump.h>
 #include <linux/security.h>
-#include <linux/uaccess.h>
 
 #include "../compat/nofault.h"
 #include "../compat/task.h"
@@ -37,27 +35,6 @@ u32 kl_access_of_opener(const struct cred *cred)
 	return kl_rights_of(perfmon, admin, admin && security_locked_down(LOCKDOWN_KPROBES));
 }
 
-/*
- * May other processes of the same user inspect @t? We have no reference to its mm: read it without
- * faulting, and trust the result only if the mm is still the task's afterwards. A task clears t->mm
- * before it frees the mm.
- */
-static bool is_dumpable(struct task_struct *t)
-{
-	/* exit and exec change it with plain stores. */
-	struct mm_struct *mm = data_race(READ_ONCE(t->mm));
-	unsigned long flags;
-
-	/* The task is exiting, or is a kernel thread, which no owner without privilege may see. */
-	if (!mm)
-		return kl_was_dumpable(t);
-	if (kl_nofault(copy_from_kernel_nofault(&flags, &mm->flags, sizeof(flags))))
-		return false;
-	/* The flags before the second load of t->mm; pairs with exit and exec. */
-	smp_rmb();
-	return data_race(READ_ONCE(t->mm)) == mm && (flags & MMF_DUMPABLE_MASK) == SUID_DUMP_USER;
-}
-
 /**
  * kl_access_may_see - the kernel's ptrace read rule, for an owner without privilege
  * @owner: credentials of the session's opener
@@ -80,7 +57,7 @@ bool kl_access_may_see(const struct cred *owner, struct task_struct *t)
 	       owner->user_ns == c->user_ns && cap_issubset(c->cap_permitted, owner->cap_effective);
 	rcu_read_unlock();
 	/* Other flags of the task may be changing; this one never does. */
-	return same && !(data_race(t->flags) & PF_KTHREAD) && is_dumpable(t);
+	return same && !(data_race(t->flags) & PF_KTHREAD) && kl_task_is_dumpable(t);
 }
 
 /**
@@ -181,8 +158,7 @@ bool kl_access_may_change(const struct kl_session *s, const struct cred *cred, u
  */
 bool kl_access_is_sealed(void)
 {
-	return !current->mm ||
-	       (READ_ONCE(current->mm->flags) & MMF_DUMPABLE_MASK) != SUID_DUMP_USER;
+	return !current->mm || !kl_task_is_dumpable(current);
 }
 
 /**

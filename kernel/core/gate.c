@@ -15,6 +15,7 @@
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
+#include "../compat/work.h"
 #include "gate.h"
 
 #define WORDS BITS_TO_LONGS(PID_MAX_LIMIT)
@@ -223,7 +224,7 @@ void kl_gate_forget(const struct kl_session *s)
 {
 	lockdep_assert_held(&s->lock);
 	if (s->in_gate)
-		queue_work(system_unbound_wq, &stale_work);
+		queue_work(kl_unbound_wq, &stale_work);
 }
 
 /**
@@ -410,7 +411,7 @@ void kl_gate_leave(struct kl_session *s)
 	s->in_gate = false;
 	remove_user(s);
 	mutex_unlock(&gate_lock);
-	queue_work(system_unbound_wq, &stale_work);
+	queue_work(kl_unbound_wq, &stale_work);
 }
 
 /**

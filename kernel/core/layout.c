@@ -211,7 +211,7 @@ static void find_run_queue(const struct types *types)
 	    !find_word(types, queue, "nr_running", &member))
 		return;
 	/* The address of one variable of the section is known, as it is exported. */
-	address = (unsigned long)(__force void *)&cpu_info - known + queues + member;
+	address = (__force unsigned long)&cpu_info - known + queues + member;
 	if (is_run_queue((const u32 __force __percpu *)address))
 		kl_layout.nr_running = (const u32 __force __percpu *)address;
 	else

@@ -36,6 +36,7 @@
 #include <asm/stacktrace.h>
 
 #include "../base/task_iter.h"
+#include "../compat/interrupt.h"
 #include "compat_config.h"
 #include "counter.h"
 #include "layout.h"
@@ -326,15 +327,6 @@ static inline u64 kl_wait_channel(const struct task_struct *t)
 }
 
 /* ------------------------------------------------------------- the machine */
-
-static inline u32 kl_timer_interrupts(void)
-{
-#ifdef CONFIG_X86_LOCAL_APIC
-	return this_cpu_read(irq_stat.apic_timer_irqs);
-#else
-	return 0;
-#endif
-}
 
 static inline u64 kl_softirqs(void)
 {

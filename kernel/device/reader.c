@@ -23,7 +23,7 @@
 
 /**
  * struct kl_reader - an open reader
- * @position: shared with user space, which may write it
+ * @position: of each CPU; shared with user space, which may write it
  * @last_cpu: CPU whose block was read last, so that each gets its turn
  * @holder: slot in the rings' holders, or -1
  * @cursor: by CPU
@@ -31,7 +31,7 @@
 struct kl_reader {
 	struct kl_session *session;
 	struct mutex lock; /* guards the cursors */
-	struct kl_abi_position *position;
+	u64 *position;
 	u32 last_cpu;
 	int holder;
 	struct kl_cursor cursor[];
@@ -72,7 +72,7 @@ static ssize_t read_block(struct kl_reader *r, u32 cpu, char __user *to)
 			return -EFAULT;
 	} while (!kl_cursor_advance(cursor, found, &header));
 	/* The copy is complete: the writer may reuse the block. Pairs with C. */
-	smp_store_release(&r->position->next[cpu], cursor->next);
+	smp_store_release(&r->position[cpu], cursor->next);
 	return ring->block_bytes;
 }
 
@@ -123,7 +123,7 @@ static bool has_block(struct kl_reader *r)
 		struct kl_cursor at = r->cursor[cpu];
 
 		/* A reader that maps the blocks advances its position there. */
-		at.next = max(at.next, READ_ONCE(r->position->next[cpu]));
+		at.next = max(at.next, READ_ONCE(r->position[cpu]));
 		found = kl_cursor_find(ring_of(r, cpu), &at);
 		if (found)
 			break;
@@ -292,7 +292,7 @@ static void set_holder(struct kl_reader *r, int slot, bool on)
 	u32 cpu;
 
 	for_each_possible_cpu(cpu)
-		WRITE_ONCE(ring_of(r, cpu)->holders[slot], on ? &r->position->next[cpu] : NULL);
+		WRITE_ONCE(ring_of(r, cpu)->holders[slot], on ? &r->position[cpu] : NULL);
 }
 
 static int find_holder(struct kl_session *s)
@@ -380,7 +380,7 @@ static void place_cursors(struct kl_reader *r, bool from_now)
 			kl_cursor_place_at_head(ring_of(r, cpu), cursor);
 		else
 			cursor->next = READ_ONCE(ring_of(r, cpu)->shared->tail);
-		WRITE_ONCE(r->position->next[cpu], cursor->next);
+		WRITE_ONCE(r->position[cpu], cursor->next);
 	}
 	up_read(&r->session->blocks_lock);
 }

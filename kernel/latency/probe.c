@@ -4,15 +4,12 @@
  * in it, and add up the sums. A wakeup only stores its time; the CPU that switches the task in
  * does the rest, so each word has one writer at a time (docs/design/latency.md).
  */
-#include <linux/mutex.h>
-#include <linux/rtmutex.h>
-#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/syscalls.h>
 #include <linux/tracepoint.h>
-#include <trace/events/lock.h>
 #include <trace/events/sched.h>
 
+#include "../compat/lock.h"
 #include "../compat/pi.h"
 #include "../compat/preempt.h"
 #include "../core/record.h"
@@ -417,22 +414,6 @@ static void on_new(void *data, struct task_struct *task)
 
 /* ------------------------------------------------------------- lock owners */
 
-/* The lock's owner word is only compared: that task may have exited by now. */
-static unsigned long owner_word(const void *lock, unsigned int flags)
-{
-	unsigned long word;
-
-	if (flags & LCB_F_MUTEX)
-		return atomic_long_read(&((const struct mutex *)lock)->owner) & ~7ul;
-	if (flags & LCB_F_RT)
-		return (unsigned long)READ_ONCE(((const struct rt_mutex_base *)lock)->owner) & ~1ul;
-	if (flags & (LCB_F_PERCPU | LCB_F_SPIN) || !(flags & (LCB_F_READ | LCB_F_WRITE)))
-		return 0;
-	/* For readers it names only the last one. */
-	word = atomic_long_read(&((const struct rw_semaphore *)lock)->owner);
-	return word & 1 ? 0 : word & ~7ul;
-}
-
 static __always_inline void take_owner(struct kl_latency *l, const void *lock, unsigned int flags)
 {
 	struct kl_latency_task *t, *owner;
@@ -441,7 +422,7 @@ static __always_inline void take_owner(struct kl_latency *l, const void *lock, u
 	if (!in_task() || !current->pid)
 		return;
 	t = kl_latency_find(l, current);
-	word = owner_word(lock, flags);
+	word = kl_lock_owner_word(lock, flags);
 	if (!t || !word)
 		return;
 	owner = kl_latency_find(l, (const struct task_struct *)word);

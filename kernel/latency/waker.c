@@ -59,9 +59,11 @@ static void on_softirq_end(void *data, unsigned int number)
 	this_cpu_write(doing.softirq, 0);
 }
 
-static void on_hrtimer(void *data, struct hrtimer *timer, ktime_t *now)
+static void on_hrtimer(void *data, struct hrtimer *timer,
+		       ktime_t KL_OLD_hrtimer_expire_by_value(*) now)
 {
-	this_cpu_write(doing.timer[!in_hardirq()], (unsigned long)READ_ONCE(timer->function));
+	this_cpu_write(doing.timer[!in_hardirq()],
+		       (unsigned long)READ_ONCE(ACCESS_PRIVATE(timer, function)));
 }
 
 static void on_hrtimer_end(void *data, struct hrtimer *timer)

@@ -256,6 +256,20 @@ static inline const char *kl_bdi_name(struct inode *inode)
 	return bdi_dev_name(inode ? inode_to_bdi(inode) : NULL);
 }
 
+/* An inode's I_* flags. */
+static inline u64 kl_inode_state(struct inode *inode)
+{
+	return KL_NEW_inode_state_read(inode_state_read_once(inode))
+		KL_OLD_inode_state_read(inode->i_state);
+}
+
+/* What mce_record passes. */
+#ifdef KL_HAVE_MCE_HW_ERROR
+#define kl_mce(error) (&(error)->m)
+#else
+#define kl_mce(error) (error)
+#endif
+
 /* The device of an inode's file system. */
 static inline u32 kl_inode_dev(const struct inode *inode)
 {

@@ -19,6 +19,7 @@
 
 #include "../base/task_iter.h"
 #include "../compat/file.h"
+#include "../compat/interrupt.h"
 #include "../task/files.h"
 #include "probes.h"
 #include "statedump.h"
@@ -290,7 +291,9 @@ static void dump_interrupt(struct kl_session *s, unsigned int irq)
 
 static void dump_interrupts(struct kl_session *s)
 {
-	for (unsigned int irq = 0; irq < nr_irqs; irq++) {
+	unsigned int lines = kl_nr_irqs();
+
+	for (unsigned int irq = 0; irq < lines; irq++) {
 		/* A line that is removed concurrently is freed after a grace period. */
 		rcu_read_lock();
 		dump_interrupt(s, irq);

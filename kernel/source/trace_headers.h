@@ -97,6 +97,9 @@ struct wb_writeback_work;
 #if __has_include(<trace/events/error_report.h>)
 #include <trace/events/error_report.h>
 #endif
+#if __has_include(<trace/events/exceptions.h>)
+#include <trace/events/exceptions.h> /* in v6.16: for all architectures */
+#endif
 #if __has_include(<trace/events/fib.h>)
 #include <trace/events/fib.h>
 #endif

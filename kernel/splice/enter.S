@@ -36,6 +36,7 @@
 
 	.text
 SYM_FUNC_START(kl_block_enter)
+	ANNOTATE_NOENDBR /* patches call it directly */
 	SAVE_CHANGED
 	lea	-OTHERS_BYTES(%rsp), %rsi
 	call	kl_block_fire
@@ -44,6 +45,7 @@ SYM_FUNC_START(kl_block_enter)
 SYM_FUNC_END(kl_block_enter)
 
 SYM_FUNC_START(kl_block_enter_all)
+	ANNOTATE_NOENDBR
 	SAVE_CHANGED
 	push	%rbx
 	push	%r12

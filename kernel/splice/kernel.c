@@ -20,10 +20,12 @@ struct kl_kernel kl_kernel;
 #name, (void **)&kl_kernel.name \
 	}
 
-static const struct {
+struct wanted {
 	const char *name;
 	void **to;
-} symbols[] = {
+};
+
+static const struct wanted symbols[] = {
 	SYMBOL(kallsyms_on_each_symbol),
 	SYMBOL(text_poke),
 	SYMBOL(set_memory_ro),
@@ -53,12 +55,17 @@ static const struct {
 	SYMBOL(__stop___ex_table),
 	SYMBOL(__start___bug_table),
 	SYMBOL(__stop___bug_table),
+};
+
+/* Kernels from v7.1 on do not patch lock prefixes out on a machine with one processor. */
+static const struct wanted optional[] = {
 	SYMBOL(uniproc_patched),
 	SYMBOL(__smp_locks),
 	SYMBOL(__smp_locks_end),
 };
 
-static_assert(ARRAY_SIZE(symbols) * sizeof(void *) == sizeof(struct kl_kernel));
+static_assert((ARRAY_SIZE(symbols) + ARRAY_SIZE(optional)) * sizeof(void *) ==
+	      sizeof(struct kl_kernel));
 
 static unsigned long (*lookup)(const char *name);
 
@@ -109,10 +116,22 @@ int kl_kernel_load(struct kl_error *why)
 					"blocks cannot be spliced: the kernel does not have %s",
 					symbols[i].name);
 	}
+	for (int i = 0; !error && i < ARRAY_SIZE(optional); i++)
+		*optional[i].to = (void *)lookup(optional[i].name);
 	if (error)
 		kl_kernel = (struct kl_kernel){};
 	return error;
 }
+
+/*
+ * Memory for text may be read-only from the start, but data is as near to the text. set_memory_x()
+ * makes text of it.
+ */
+#ifdef KL_HAVE_EXECMEM_READ_ONLY
+#define EXECMEM_TYPE EXECMEM_MODULE_DATA
+#else
+#define EXECMEM_TYPE EXECMEM_MODULE_TEXT
+#endif
 
 /**
  * kl_kernel_alloc - allocate memory within a jump's reach of all text
@@ -124,7 +143,7 @@ int kl_kernel_load(struct kl_error *why)
 void *kl_kernel_alloc(size_t bytes)
 {
 #ifdef KL_HAVE_EXECMEM
-	return kl_kernel.execmem_alloc(EXECMEM_MODULE_TEXT, bytes);
+	return kl_kernel.execmem_alloc(EXECMEM_TYPE, bytes);
 #else
 	return kl_kernel.module_alloc(bytes);
 #endif

@@ -60,7 +60,7 @@ struct kl_kernel {
 	u8 *__stop___ex_table;
 	u8 *__start___bug_table;
 	u8 *__stop___bug_table;
-	bool *uniproc_patched;
+	bool *uniproc_patched; /* this and what follows: NULL if the kernel lacks it */
 	s32 *__smp_locks;
 	s32 *__smp_locks_end;
 };
@@ -71,5 +71,11 @@ int kl_kernel_load(struct kl_error *why);
 unsigned long kl_kernel_lookup(const char *name);
 void *kl_kernel_alloc(size_t bytes);
 bool kl_kernel_probed(unsigned long address);
+
+/* Have lock prefixes been patched out of the text? A second processor would bring them back. */
+static inline bool kl_kernel_is_uniprocessor(void)
+{
+	return kl_kernel.uniproc_patched && *kl_kernel.uniproc_patched;
+}
 
 #endif /* KL_SPLICE_KERNEL_H */

@@ -295,7 +295,7 @@ static void load_tables(void)
 	kl_map_load_relative(BETWEEN(k->__start___bug_table, k->__stop___bug_table), 12, false);
 #undef BETWEEN
 	/* With a single CPU, lock prefixes are patched out; a second CPU brings them back. */
-	if (*k->uniproc_patched)
+	if (kl_kernel_is_uniprocessor())
 		for (const s32 *by = k->__smp_locks; by < k->__smp_locks_end; by++)
 			kl_map_exclude_instruction((unsigned long)by + *by);
 	kl_map_load_words(k->__start_rodata, k->__end_rodata);

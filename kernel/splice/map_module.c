@@ -85,7 +85,7 @@ static void load_tables(struct kl_map_part *part)
  */
 static bool is_out_of_reach(const struct module *module)
 {
-	return module == THIS_MODULE || (*kl_kernel.uniproc_patched && num_possible_cpus() > 1);
+	return module == THIS_MODULE || (kl_kernel_is_uniprocessor() && num_possible_cpus() > 1);
 }
 
 static int load(struct kl_map_part *part)

@@ -13,8 +13,8 @@
 #include <linux/suspend.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
-#include <asm/text-patching.h>
 
+#include "../compat/text.h"
 #include "../core/session.h"
 #include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
@@ -47,7 +47,7 @@ static int on_die(struct notifier_block *block, unsigned long what, void *data)
 		return NOTIFY_DONE;
 	/* A call's patch continues in the called function, which returns after the call. */
 	if (sp->tier == KL_SPLICE_CALL)
-		int3_emulate_call(args->regs, sp->patch);
+		kl_emulate_call(args->regs, sp->patch);
 	else
 		int3_emulate_jmp(args->regs, sp->patch);
 	return NOTIFY_STOP;

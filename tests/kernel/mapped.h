@@ -25,7 +25,7 @@ struct mapped {
 	int fd;
 	u32 cpus;
 	u32 block_bytes;
-	struct kl_abi_position *position;
+	__u64 *position;
 	struct mapped_cpu cpu[MAPPED_CPUS];
 	u64 vanished; /* blocks that were freed before they were accessed */
 };
@@ -67,7 +67,7 @@ static inline bool mapped_open(struct mapped *m, int fd, u32 cpus, u32 block_byt
 		c->ring = mmap(NULL, c->ring_bytes, PROT_READ, MAP_SHARED, fd, KL_MMAP_RING(i));
 		if (c->ring == MAP_FAILED)
 			return false;
-		c->next = m->position->next[i];
+		c->next = m->position[i];
 	}
 	return true;
 }
@@ -145,7 +145,7 @@ static inline bool mapped_next(struct mapped *m, u32 cpu, void *to)
 			return false;
 		if (mapped_copy(m, cpu, c->next, to)) {
 			c->next++;
-			__atomic_store_n(&m->position->next[cpu], c->next, __ATOMIC_RELEASE);
+			__atomic_store_n(&m->position[cpu], c->next, __ATOMIC_RELEASE);
 			return true;
 		}
 		if (__atomic_load_n(&c->ring->tail, __ATOMIC_ACQUIRE) == tail)

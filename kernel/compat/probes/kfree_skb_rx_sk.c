@@ -3,12 +3,7 @@
 #include <linux/skbuff.h>
 #include <trace/events/skb.h>
 
-static void kl_probe_kfree_skb_rx_sk(void *data, struct sk_buff *skb, void *location,
-				     enum skb_drop_reason reason, struct sock *rx_sk)
+static void __maybe_unused kl_check_kfree_skb_rx_sk(struct sk_buff *skb)
 {
-}
-
-static void __maybe_unused kl_check_kfree_skb_rx_sk(void)
-{
-	check_trace_callback_type_kfree_skb(kl_probe_kfree_skb_rx_sk);
+	trace_kfree_skb(skb, NULL, SKB_NOT_DROPPED_YET, NULL);
 }

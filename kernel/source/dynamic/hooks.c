@@ -11,8 +11,8 @@
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/uaccess.h>
-#include <asm/ibt.h>
 
+#include "../../compat/text.h"
 #include "../../core/session.h"
 #include "kinds.h"
 
@@ -33,7 +33,7 @@ static unsigned long find_ip(unsigned long address)
 
 	if (copy_from_kernel_nofault(&first, (void *)address, sizeof(first)))
 		return 0;
-	if (is_endbr(first))
+	if (kl_is_endbr(first))
 		address += ENDBR_BYTES;
 	if (copy_from_kernel_nofault(code, (void *)address, sizeof(code)))
 		return 0;

@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <asm/irq_regs.h>
 
+#include "../../compat/interrupt.h"
 #include "../../core/stack.h"
 #include "../../handler/dispatch.h"
 #include "kinds.h"
@@ -83,8 +84,7 @@ static int start_cpu(unsigned int cpu, struct hlist_node *node)
 	struct kl_tick_cpu *c = per_cpu_ptr(tick->cpu, cpu);
 
 	c->tick = tick;
-	hrtimer_init(&c->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	c->timer.function = on_tick;
+	kl_hrtimer_setup(&c->timer, on_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	hrtimer_start(&c->timer, tick->period, HRTIMER_MODE_REL_PINNED_HARD);
 	return 0;
 }

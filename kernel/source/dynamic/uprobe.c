@@ -33,7 +33,7 @@ static void fire(const struct kl_dynevent *d, const u64 *argument)
 	preempt_enable();
 }
 
-static int on_place(struct uprobe_consumer *consumer, struct pt_regs *regs)
+static int on_place(KL_UPROBE_PARAMS(struct uprobe_consumer *consumer, struct pt_regs *regs))
 {
 	const u64 argument[ARGUMENTS] = {
 		regs->di, regs->si, regs->dx, regs->cx, regs->r8, regs->r9,
@@ -43,7 +43,8 @@ static int on_place(struct uprobe_consumer *consumer, struct pt_regs *regs)
 	return 0;
 }
 
-static int on_return(struct uprobe_consumer *consumer, unsigned long function, struct pt_regs *regs)
+static int on_return(KL_UPROBE_PARAMS(struct uprobe_consumer *consumer, unsigned long function,
+				      struct pt_regs *regs))
 {
 	const u64 value = regs_return_value(regs);
 

@@ -16,10 +16,10 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/swap.h>
-#include <linux/swapops.h>
 
 #include "../../base/task_iter.h"
 #include "../../compat/file.h"
+#include "../../compat/vm.h"
 #include "detail.h"
 
 /* ----------------------------------------------------------- page tables */
@@ -48,12 +48,9 @@ static void count_huge(struct pages *p, unsigned long pfn, u64 bytes)
 
 static void count_absent(struct pages *p, pte_t pte)
 {
-	swp_entry_t entry = pte_to_swp_entry(pte);
-
-	if (!non_swap_entry(entry))
+	if (kl_pte_is_swap(pte))
 		p->swapped += PAGE_SIZE;
-	/* Being migrated to another place in RAM. */
-	else if (is_migration_entry(entry))
+	else if (kl_pte_is_migration(pte))
 		p->rss += PAGE_SIZE;
 }
 
@@ -83,7 +80,7 @@ static void count_middle(struct pages *p, pud_t pud, unsigned long at, unsigned 
 		rcu_read_lock();
 		pmd = READ_ONCE(*entry);
 		if (!pmd_none(pmd) && pmd_present(pmd)) {
-			if (pmd_leaf(pmd) && !pmd_devmap(pmd))
+			if (pmd_leaf(pmd) && !kl_pmd_is_device(pmd))
 				count_huge(p, pmd_pfn(pmd), next - at);
 			else if (!pmd_leaf(pmd) && !pmd_bad(pmd))
 				count_small(p, pmd, at, next);

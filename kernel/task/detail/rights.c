@@ -7,14 +7,13 @@
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/nodemask.h>
-#include <linux/sched/coredump.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/securebits.h>
 #include <linux/user_namespace.h>
 
 #include "../../base/task_iter.h"
+#include "../../compat/task.h"
 #include "detail.h"
 
 /* ---------------------------------------------------------------- signals */
@@ -109,18 +108,6 @@ static void fill_rights(struct kl_abi_detail_rights *to, const struct cred *c)
 	to->securebits = c->securebits;
 }
 
-static u32 dumpable(struct task_struct *t)
-{
-	struct mm_struct *mm = kl_task_get_mm(t);
-	u32 is = 0;
-
-	if (mm) {
-		is = get_dumpable(mm);
-		mmput(mm);
-	}
-	return is;
-}
-
 /**
  * kl_detail_rights - KL_DETAIL_RIGHTS
  * @d: the call
@@ -148,7 +135,7 @@ int kl_detail_rights(struct kl_detail *d)
 #ifdef CONFIG_SECCOMP
 	to->seccomp = d->task->seccomp.mode;
 #endif
-	to->dumpable = dumpable(d->task);
+	to->dumpable = kl_task_dumpable(d->task);
 	to->login_uid =
 		uid_valid(audit_get_loginuid(d->task)) ? user_id(audit_get_loginuid(d->task)) : ~0u;
 	return 0;

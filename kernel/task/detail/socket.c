@@ -15,6 +15,7 @@
 #include <net/tcp.h>
 #include <net/udp.h>
 
+#include "../../compat/socket.h"
 #include "detail.h"
 
 static bool is_inet(const struct sock *sk)
@@ -208,7 +209,7 @@ bool kl_detail_add_socket(struct kl_detail *d, u32 record, int fd, struct file *
 	to->state = READ_ONCE(sk->sk_state);
 	to->inode = file_inode(file)->i_ino;
 	to->net_namespace = sock_net(sk)->ns.inum;
-	to->uid = from_kuid_munged(current_user_ns(), sock_i_uid(sk));
+	to->uid = from_kuid_munged(current_user_ns(), kl_sock_uid(sk));
 	to->bound_interface = READ_ONCE(sk->sk_bound_dev_if);
 	fill_addresses(to, sock);
 	fill_queues(to, sk);

@@ -24,6 +24,7 @@
 
 #include "../../base/task_iter.h"
 #include "../../compat/file.h"
+#include "../../compat/task.h"
 #include "detail.h"
 
 /* ---------------------------------------------------------------- numbers */
@@ -324,16 +325,11 @@ int kl_detail_paths(struct kl_detail *d)
  */
 static u32 mount_inode(const void *ns)
 {
-	const struct proc_ns_operations *ops;
 	struct ns_common common;
-	int type;
 
 	if (!ns || copy_from_kernel_nofault(&common, ns, sizeof(common)))
 		return 0;
-	ops = common.ops;
-	if (copy_from_kernel_nofault(&type, &ops->type, sizeof(type)) || type != CLONE_NEWNS)
-		return 0;
-	return common.inum;
+	return kl_ns_type(&common) == CLONE_NEWNS ? common.inum : 0;
 }
 
 #define NAMESPACES 10

@@ -3,7 +3,6 @@
  * Why a task waits, for detail.c: its state, and the timeout. detail/wait_call.c explains what its
  * system call waits for.
  */
-#include <linux/hrtimer.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -13,6 +12,7 @@
 #include <asm/syscall.h>
 
 #include "../../base/task_iter.h"
+#include "../../compat/interrupt.h"
 #include "detail.h"
 
 /**
@@ -47,7 +47,7 @@ static bool read_timer(const struct hrtimer *timer, u64 *until)
 {
 	struct hrtimer_clock_base clock;
 
-	if (timer->state != HRTIMER_STATE_ENQUEUED || timer->node.expires <= 0 ||
+	if (!kl_hrtimer_is_queued(timer) || timer->node.expires <= 0 ||
 	    timer->_softexpires > timer->node.expires || (unsigned long)timer->base < PAGE_OFFSET ||
 	    copy_from_kernel_nofault(&clock, timer->base, sizeof(clock)) ||
 	    clock.index >= HRTIMER_MAX_CLOCK_BASES || !clock.cpu_base ||

@@ -16,6 +16,7 @@
 #include <uapi/linux/wait.h>
 #include <asm/unistd.h>
 
+#include "../../compat/socket.h"
 #include "../files.h"
 #include "detail.h"
 
