@@ -13,6 +13,7 @@
 # check    format, lint, rules of the house
 # bench    what tracing costs, beside the kernel's own and others' tools
 # vm       a boot of both kernels, to see that the harness works
+# kernels  builds for KERNEL, boots it, runs the core suites and prints a row of docs/kernels.md
 # install  the command, the library, the pages, and the module through DKMS; with DESTDIR, for
 #          packagers, only files below it; uninstall removes all that install has put there
 # clean    all that was built; the kernels stay in .cache
@@ -26,7 +27,8 @@ VERSION := 0.1.0
 CC ?= gcc
 OPT ?= -O2 -g
 PREFIX ?= /usr/local
-KERNELS ?= 6.1 6.12
+KERNELS ?= $(shell vm/kernels --tested)
+CORE_KERNELS ?= $(shell vm/kernels --core)
 CACHE := $(or $(KERNLENS_CACHE),.cache)
 
 # The tables decide the layout of records: both sides must have the same.
@@ -85,27 +87,29 @@ $(CACHE)/qemu/version:
 
 modules: $(KERNELS:%=module-%)
 
-# The module needs no types of its own, and 6.12 asks for a newer pahole than Debian 12 has. Warnings
-# are errors, except where DKMS builds the module with a compiler of the future.
-KBUILD_SETTINGS := PAHOLE=: RESOLVE_BTFIDS=: KCFLAGS=-Werror
+# The module needs no types of its own. Warnings are errors, except where DKMS builds the module with
+# a compiler of the future.
+KBUILD_SETTINGS := CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-Werror
+
+# kbuild NAME, TREE: builds modules in a tree for a kernel. A recipe's settings follow the call.
+kbuild = vm/with-tools $(1) $(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$(1)/headers) \
+	M=$(CURDIR)/$(2) $(KBUILD_SETTINGS) modules
 
 # kbuild works on a tree of links, one a kernel, so that the sources stay clean.
 module-%: $(CACHE)/%/release
-	release=$$(cat $<); tree=$(BUILD)/$$release; mkdir -p $$tree; \
+	+release=$$(cat $<); tree=$(BUILD)/$$release; mkdir -p $$tree; \
 	find $$tree -type l \( -path '*/kernel/*' -o -path '*/uapi/*' \) -delete; \
 	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && \
-	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree/kernel \
-		KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) $(KBUILD_SETTINGS) modules && \
+	$(call kbuild,$*,$$tree/kernel) KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) && \
 	cp $$tree/kernel/kernlens.ko $$tree/kernlens.ko
 
 # A second instance, of another name: the first counts its blocks while the fuzzer is at it.
 target-%: $(CACHE)/%/release
-	release=$$(cat $<); tree=$(BUILD)/$$release/target; mkdir -p $$tree; \
+	+release=$$(cat $<); tree=$(BUILD)/$$release/target; mkdir -p $$tree; \
 	find $$tree -type l -delete; \
 	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && \
-	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree/kernel \
-		KL_MODULE=kernlens_target KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) \
-		$(KBUILD_SETTINGS) modules && \
+	$(call kbuild,$*,$$tree/kernel) KL_MODULE=kernlens_target \
+		KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) && \
 	cp $$tree/kernel/kernlens_target.ko $$tree/
 
 # ------------------------------------------------------------- what it does
@@ -113,7 +117,7 @@ target-%: $(CACHE)/%/release
 # On all processors, unless whoever called make has said how many.
 ALL_CPUS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-demo test test-debug test-kcsan test-long bench vm: | $(CACHE)/qemu/version
+demo test test-debug test-kcsan test-long bench vm kernels: | $(CACHE)/qemu/version
 
 demo:
 	echo "kernlens: installing packages that are missing, and building; a few minutes the first time"
@@ -123,12 +127,12 @@ demo:
 
 test:
 	scripts/deps build vm test check bench
-	$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs fuzzers
+	$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs core-tests fuzzers
 	tests/run
 
 test-debug:
 	scripts/deps build vm test
-	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-debug all kernel-tests block-tests
+	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-debug all kernel-tests block-tests cli-tests
 	KL_TEST_TIMEOUT=7200 tests/run --debug
 
 test-kcsan:
@@ -154,6 +158,14 @@ bench:
 
 vm: modules
 	vm/run -k all -- uname -r
+
+# KERNEL may name several.
+kernels:
+	$(if $(KERNEL),,$(error make kernels KERNEL="NAME...": a name or release for vm/fetch, or a folder))
+	scripts/deps build vm test
+	set -e; for kernel in $(KERNEL); do vm/fetch $$kernel; done
+	$(MAKE) --no-print-directory $(ALL_CPUS) CORE_KERNELS="$(notdir $(KERNEL))" core-tests
+	tests/kernels/run $(notdir $(KERNEL))
 
 # ----------------------------------------------------------------- install
 
@@ -244,5 +256,5 @@ test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all library command modules demo test test-debug test-kcsan test-long check bench vm test-programs install \
+.PHONY: all library command modules kernels demo test test-debug test-kcsan test-long check bench vm test-programs install \
 	install-folders install-module uninstall clean

@@ -26,10 +26,8 @@ $(LIBRARY_EXAMPLES): $(BUILD)/%: %.c $(LIB) $(LIB_PUBLIC_HEADERS)
 # build-against NAME SOURCE: build a module from the folder SOURCE, through links to its files.
 build-against = release=$$(cat $(CACHE)/$(1)/release); tree=$(BUILD)/$$release/$(notdir $(2)); \
 	mkdir -p $$tree && cp -fs $(CURDIR)/$(2)/* $$tree/ && \
-	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$(1)/headers) M=$(CURDIR)/$$tree \
-		KL_INCLUDE=$(CURDIR)/$(BUILD)/$$release/kernel/include \
-		KBUILD_EXTRA_SYMBOLS=$(CURDIR)/$(BUILD)/$$release/kernel/Module.symvers \
-		$(KBUILD_SETTINGS) modules && \
+	$(call kbuild,$(1),$$tree) KL_INCLUDE=$(CURDIR)/$(BUILD)/$$release/kernel/include \
+		KBUILD_EXTRA_SYMBOLS=$(CURDIR)/$(BUILD)/$$release/kernel/Module.symvers && \
 	cp $$tree/*.ko $(BUILD)/$$release/
 
 example-%: module-%

@@ -5,7 +5,11 @@
 # unpacked into a folder of the cache from the machine's own apt sources, with apt's state next to
 # them. Nothing is installed, and the machine's package lists do not change.
 
+# The emulator and the debug kernel are Debian 12's, whatever the machine runs.
 codename=bookworm
+# The suite that the machine's own sources have.
+# shellcheck source=/dev/null
+own_codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
 
 die() {
 	echo "${0##*/}: $*" >&2
@@ -64,19 +68,36 @@ private_apt() {
 		-o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none "$@"
 }
 
-# Create a clean folder $1, where apt finds the suites in $2 in the sources that have suite $3.
-start() {
-	local work=$1 suites=$2 has=$3
+# Create a clean folder $1, where apt finds the suites in $2: those of security updates in the
+# machine's sources for security updates, all others in those for its own release.
+start_suites() {
+	local work=$1 suite base main='' security=''
+	for suite in $2; do
+		case $suite in
+		*-security) security+="${security:+ }$suite" ;;
+		*) main+="${main:+ }$suite" ;;
+		esac
+	done
 	rm -rf "$work"
-	mkdir -p "$work"/{apt/sources,apt/lists/partial,apt/cache/archives/partial,debs,root}
-	derive_sources "$has" "$suites" "$work/apt/sources"
+	mkdir -p "$work"/{apt/sources,apt/security,apt/lists/partial,apt/cache/archives/partial,debs,root}
+	derive_sources "$own_codename" "$main" "$work/apt/sources"
+	[[ $security ]] || return 0
+	derive_sources "$own_codename-security" "$security" "$work/apt/security"
+	for base in list sources; do
+		cat "$work/apt/security/derived.$base" >>"$work/apt/sources/derived.$base"
+	done
 }
 
 # Download and unpack packages below $1.
 unpack() {
-	local work=$1 package
+	local work=$1
 	shift
 	(cd "$work/debs" && private_apt "$work/apt" apt-get download "$@")
+	unpack_downloaded "$work"
+}
+
+unpack_downloaded() {
+	local work=$1 package
 	for package in "$work"/debs/*.deb; do
 		dpkg-deb -x "$package" "$work/root"
 	done
@@ -87,18 +108,24 @@ has_source() {
 	cat "$1"/apt/sources/* | grep -q . || die "no apt source of this machine carries $codename"
 }
 
-# The same for the stable suite, whose security updates may be on another mirror.
-start_stable() {
-	local work=$1 base
-	start "$work" "$codename $codename-updates" "$codename"
-	mkdir "$work/apt/security"
-	derive_sources "$codename-security" "$codename-security" "$work/apt/security"
-	for base in list sources; do
-		cat "$work/apt/security/derived.$base" >>"$work/apt/sources/derived.$base"
-	done
-}
-
 # The version that apt would install.
 candidate() {
 	private_apt "$1/apt" apt-cache policy "$2" | awk '/Candidate:/ { print $2 }'
+}
+
+# The newest version in any of the suites: apt prefers a release to its backports.
+newest() {
+	local version best=''
+	while read -r version; do
+		! dpkg --compare-versions "$version" gt "${best:-0}" || best=$version
+	done < <(private_apt "$1/apt" apt-cache madison "$2" | awk '{ print $3 }')
+	echo "$best"
+}
+
+# The address of the archive that the first source of $1 has.
+first_archive() {
+	cat "$1"/apt/sources/* | awk '
+		$1 == "URIs:" { found = found ? found : $2 }
+		$1 == "deb" { found = found ? found : ($2 ~ /^\[/) ? $3 : $2 }
+		END { print found }' | sed 's#/*$##'
 }

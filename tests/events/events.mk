@@ -11,11 +11,10 @@ $(BUILD)/tests/events/%: tests/events/cause/%.c tests/events/cause/cause.h
 	mkdir -p $(@D)
 	$(call step,LD)$(CC) $(CFLAGS) -pthread -o $@ $<
 
-event-module-%: $(CACHE)/%/release
-	release=$$(cat $<); tree=$(BUILD)/$$release/events; mkdir -p $$tree; \
+event-module-%: module-%
+	+release=$$(cat $(CACHE)/$*/release); tree=$(BUILD)/$$release/events; mkdir -p $$tree; \
 	cp -fs $(CURDIR)/tests/events/module/* $$tree/ && \
-	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
-		M=$(CURDIR)/$$tree $(KBUILD_SETTINGS) modules && \
+	$(call kbuild,$*,$$tree) KL_COMPAT=$(CURDIR)/$(BUILD)/$$release/kernel/compat && \
 	cp $$tree/kl_cause.ko $(BUILD)/$$release/kl_cause.ko
 
 .PHONY: event-tests

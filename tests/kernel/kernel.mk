@@ -10,7 +10,9 @@
 #   preempt-NAME     kernlens.ko whose probes are called with preemption enabled, at
 #                    build/RELEASE/preempt/kernlens.ko
 #
-# tests/kernel/run runs them in virtual machines. The last two, which compile the module again, are
+#   core-tests       what tests/kernels/run needs for each of CORE_KERNELS
+#
+# tests/kernel/run runs them in virtual machines. The two before the last, which compile the module again, are
 # for the kernels in VARIANTS.
 
 # A test is a file, or a folder of files.
@@ -21,11 +23,14 @@ KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,$(KERNEL_TEST_FOLDERS) $(KERN
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
 
-# The last one without checkers.
-VARIANTS ?= $(lastword $(foreach kernel,$(KERNELS),$(if $(findstring -,$(kernel)),,$(kernel))))
+# The first one without checkers.
+VARIANTS ?= $(firstword $(foreach kernel,$(KERNELS),$(if $(findstring -,$(kernel)),,$(kernel))))
 
 kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) \
 		$(VARIANTS:%=target-extern-%) $(VARIANTS:%=preempt-%) examples $(KERNEL_TESTS)
+
+core-tests: library command $(KERNEL_TESTS) $(foreach kernel,$(CORE_KERNELS),\
+		$(addsuffix -$(kernel),module stimulus program extern example))
 
 $(KERNEL_TEST_FILES:%=$(BUILD)/tests/kernel-%): $(BUILD)/tests/kernel-%: tests/kernel/%.c
 $(foreach folder,$(KERNEL_TEST_FOLDERS),$(eval $(BUILD)/tests/kernel-$(folder): \
@@ -45,15 +50,14 @@ $(KERNEL_TESTS): $(KERNEL_TEST_HEADERS)
 	mkdir -p $(@D)
 	$(call step,LD)$(CC) $(CFLAGS) $(KERNEL_TEST_FLAGS) -Iuapi -o $@ $(filter %.c %.a,$^) $(KERNEL_TEST_LIBS) -pthread
 
-stimulus-%: $(CACHE)/%/release
-	release=$$(cat $<); tree=$(BUILD)/$$release/stimulus; mkdir -p $$tree; \
+stimulus-%: module-%
+	+release=$$(cat $(CACHE)/$*/release); tree=$(BUILD)/$$release/stimulus; mkdir -p $$tree; \
 	cp -fs $(CURDIR)/tests/kernel/stimulus/* $$tree/ && \
-	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
-		M=$(CURDIR)/$$tree $(KBUILD_SETTINGS) modules && \
+	$(call kbuild,$*,$$tree) KL_COMPAT=$(CURDIR)/$(BUILD)/$$release/kernel/compat && \
 	cp $$tree/kl_{stimulus,awake,places,passed,pfnmap}.ko $(BUILD)/$$release/
 
 program-%: $(CACHE)/%/release module-%
-	release=$$(cat $<); tree=$(BUILD)/$$release/program; \
+	+release=$$(cat $<); tree=$(BUILD)/$$release/program; \
 	mkdir -p $$tree/kernel/{compat,ring,core}; \
 	find $$tree -type l -delete; \
 	cp -fs $(CURDIR)/tests/kernel/program/* $$tree/ && cp -rs $(CURDIR)/uapi $$tree/ && \
@@ -61,8 +65,7 @@ program-%: $(CACHE)/%/release module-%
 		$$tree/kernel/core/ && \
 	cp -fs $(CURDIR)/kernel/compat/nofault.h $$tree/kernel/compat/ && \
 	cp -fs $(CURDIR)/kernel/ring/platform.h $$tree/kernel/ring/ && \
-	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
-		M=$(CURDIR)/$$tree $(KBUILD_SETTINGS) modules && \
+	$(call kbuild,$*,$$tree) && \
 	cp $$tree/kl_program.ko $(BUILD)/$$release/kl_program.ko
 
 extern-%: module-%
@@ -72,10 +75,9 @@ extern-%: module-%
 target-extern-%: target-%
 	+release=$$(cat $(CACHE)/$*/release); tree=$(BUILD)/$$release/target/extern; mkdir -p $$tree && \
 	cp -fs $(CURDIR)/tests/kernel/extern/* $$tree/ && \
-	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(CURDIR)/$$tree \
-		KL_INCLUDE=$(CURDIR)/$(BUILD)/$$release/kernel/include KL_TARGET=kernlens_target \
-		KBUILD_EXTRA_SYMBOLS=$(CURDIR)/$(BUILD)/$$release/target/kernel/Module.symvers \
-		$(KBUILD_SETTINGS) modules && \
+	$(call kbuild,$*,$$tree) KL_INCLUDE=$(CURDIR)/$(BUILD)/$$release/kernel/include \
+		KL_TARGET=kernlens_target \
+		KBUILD_EXTRA_SYMBOLS=$(CURDIR)/$(BUILD)/$$release/target/kernel/Module.symvers && \
 	cp $$tree/kl_extern.ko $(BUILD)/$$release/target/
 
 # A separate build tree, in which everything is compiled again.
@@ -85,4 +87,4 @@ preempt-%: $(CACHE)/%/release
 	mkdir -p $(BUILD)/$$release/preempt && \
 	cp $(BUILD)/preempt/$$release/kernlens.ko $(BUILD)/$$release/preempt/
 
-.PHONY: kernel-tests
+.PHONY: kernel-tests core-tests

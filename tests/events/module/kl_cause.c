@@ -9,7 +9,6 @@
 #include <linux/cpuidle.h>
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
-#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
@@ -34,6 +33,8 @@
 #include <net/arp.h>
 #include <net/neighbour.h>
 #include <asm/irq_vectors.h>
+
+#include "interrupt.h"
 
 static char *what = "";
 module_param(what, charp, 0400);
@@ -205,15 +206,14 @@ static int do_timer(void)
 	for (int i = 0; i < TIMES; i++) {
 		timer_setup(&timer, on_timer, 0);
 		mod_timer(&timer, jiffies + HZ);
-		del_timer_sync(&timer);
+		timer_delete_sync(&timer);
 		mod_timer(&timer, jiffies + 1);
-		hrtimer_init(&hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-		hrtimer.function = on_hrtimer;
+		kl_hrtimer_setup(&hrtimer, on_hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 		hrtimer_start(&hrtimer, ms_to_ktime(1000), HRTIMER_MODE_REL);
 		hrtimer_cancel(&hrtimer);
 		hrtimer_start(&hrtimer, ms_to_ktime(1), HRTIMER_MODE_REL);
 		msleep(20);
-		del_timer_sync(&timer);
+		timer_delete_sync(&timer);
 		hrtimer_cancel(&hrtimer);
 	}
 	return 0;
@@ -421,11 +421,6 @@ static int freq_init(struct cpufreq_policy *policy)
 	return 0;
 }
 
-static int freq_verify(struct cpufreq_policy_data *data)
-{
-	return cpufreq_frequency_table_verify(data, frequencies);
-}
-
 static int freq_target(struct cpufreq_policy *policy, unsigned int index)
 {
 	frequency = frequencies[index].frequency;
@@ -440,7 +435,7 @@ static unsigned int freq_get(unsigned int cpu)
 static struct cpufreq_driver freq_driver = {
 	.name = "kl_cause",
 	.init = freq_init,
-	.verify = freq_verify,
+	.verify = cpufreq_generic_frequency_table_verify,
 	.target_index = freq_target,
 	.get = freq_get,
 };
@@ -540,11 +535,16 @@ static int do_neigh(void)
 		return error;
 	netdev->flags &= ~IFF_NOARP;
 	for (int i = 0; i < TIMES; i++) {
+		rtnl_lock();
+		error = dev_open(netdev, NULL);
+		rtnl_unlock();
+		if (error)
+			return error;
 		neighbour = neigh_create(&arp_tbl, &address, netdev);
 		if (IS_ERR(neighbour))
 			return PTR_ERR(neighbour);
 		rtnl_lock();
-		neigh_ifdown(&arp_tbl, netdev);
+		dev_close(netdev);
 		rtnl_unlock();
 		neigh_event_send(neighbour, NULL);
 		neigh_release(neighbour);

@@ -42,12 +42,13 @@ static void *sum_init(struct kl_handler_setup *setup)
 	if (!seen)
 		return ERR_PTR(-ENOMEM);
 	WRITE_ONCE(inits, inits + 1);
-	return (__force void *)seen;
+	/* Since v6.14, it is in an address space of its own for the compiler, too. */
+	return (void *)(__force unsigned long)seen;
 }
 
 static void sum_fire(void *data, const struct kl_handler_event *e)
 {
-	struct seen __percpu *seen = (__force struct seen __percpu *)data;
+	struct seen __percpu *seen = (__force struct seen __percpu *)(unsigned long)data;
 
 	this_cpu_inc(seen->fired);
 	if (in_nmi())
@@ -65,7 +66,7 @@ static void sum_fire(void *data, const struct kl_handler_event *e)
 
 static ssize_t sum_read(void *data, char *text, size_t room)
 {
-	struct seen __percpu *seen = (__force struct seen __percpu *)data;
+	struct seen __percpu *seen = (__force struct seen __percpu *)(unsigned long)data;
 	struct seen sum = {};
 	int cpu;
 
@@ -86,7 +87,7 @@ static ssize_t sum_read(void *data, char *text, size_t room)
 
 static void sum_exit(void *data)
 {
-	free_percpu((struct seen __percpu *)(__force struct seen __percpu *)data);
+	free_percpu((__force struct seen __percpu *)(unsigned long)data);
 	WRITE_ONCE(exits, exits + 1);
 }
 

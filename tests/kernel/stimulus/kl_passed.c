@@ -7,7 +7,12 @@
 #include <linux/module.h>
 #include <linux/tracepoint.h>
 
-DECLARE_TRACE(kls_passed, TP_PROTO(u64 number), TP_ARGS(number));
+/* From v6.16 on, DECLARE_TRACE appends _tp to the name. */
+#ifndef DECLARE_TRACE_EVENT
+#define DECLARE_TRACE_EVENT DECLARE_TRACE
+#endif
+
+DECLARE_TRACE_EVENT(kls_passed, TP_PROTO(u64 number), TP_ARGS(number));
 DEFINE_TRACE(kls_passed, TP_PROTO(u64 number), TP_ARGS(number));
 
 static int set_pass(const char *said, const struct kernel_param *parameter)

@@ -7,8 +7,15 @@
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/pfn_t.h>
 #include <linux/pgtable.h>
+
+/* Before v6.17, page frame numbers have a type where they may be those of devices. */
+#if __has_include(<linux/pfn_t.h>)
+#include <linux/pfn_t.h>
+#define INSERTED(pfn) pfn_to_pfn_t(pfn)
+#else
+#define INSERTED(pfn) (pfn)
+#endif
 
 /* Below 4 GiB, where machines have devices, far from any RAM. */
 #define FIRST_PFN (0xe0000000ul >> PAGE_SHIFT)
@@ -35,7 +42,7 @@ static vm_fault_t fault_huge(struct vm_fault *vmf, unsigned int size)
 
 	if (!size || at < vmf->vma->vm_start || at + PMD_SIZE > vmf->vma->vm_end)
 		return VM_FAULT_FALLBACK;
-	result = vmf_insert_pfn_pmd(vmf, pfn_to_pfn_t(pfn_at(vmf, at)), false);
+	result = vmf_insert_pfn_pmd(vmf, INSERTED(pfn_at(vmf, at)), false);
 	huge += result == VM_FAULT_NOPAGE;
 	return result;
 }

@@ -9,7 +9,6 @@
  * itself, use its numbers.
  */
 #include <linux/delay.h>
-#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
@@ -23,6 +22,7 @@
 #include <asm/apic.h>
 #include <asm/nmi.h>
 
+#include "interrupt.h"
 #include "stimulus.h"
 
 /**
@@ -408,8 +408,8 @@ static int __init stimulus_init(void)
 		s->id = i;
 		tasklet_setup(&s->tasklet, on_tasklet);
 		s->irq_work = IRQ_WORK_INIT_HARD(on_irq_work);
-		hrtimer_init(&s->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-		s->timer.function = on_timer;
+		kl_hrtimer_setup(&s->timer, on_timer, CLOCK_MONOTONIC,
+				 HRTIMER_MODE_REL_PINNED_HARD);
 	}
 	error = register_nmi_handler(NMI_LOCAL, on_nmi, 0, "kl_stimulus");
 	if (error)

@@ -25,7 +25,8 @@ SYMBOL_TEST_BUILD = mkdir -p $(@D); \
 $(SYMBOL_OFFSETS): $(BUILD)/tests/offsets/%/list: tests/unit/symbol/offsets/offsets.c \
 		tests/unit/symbol/offsets/Kbuild $(CACHE)/%/release
 	mkdir -p $(@D) && cp $(filter tests/%,$^) $(@D)/
-	$(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) M=$(abspath $(@D)) offsets.s
+	vm/with-tools $* $(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$*/headers) \
+		M=$(abspath $(@D)) offsets.s
 	sed -n 's/^->//p' $(@D)/offsets.s > $@
 
 $(BUILD)/tests/lib-expressions $(BUILD)/tests/lib-expressions-asan: \
