@@ -6,6 +6,7 @@
 # them. Nothing is installed, and the machine's package lists do not change.
 
 # The emulator and the debug kernel are Debian 12's, whatever the machine runs.
+# shellcheck disable=SC2034 # for those that source this file
 codename=bookworm
 # The suite that the machine's own sources have.
 # shellcheck source=/dev/null
@@ -105,7 +106,7 @@ unpack_downloaded() {
 }
 
 has_source() {
-	cat "$1"/apt/sources/* | grep -q . || die "no apt source of this machine carries $codename"
+	cat "$1"/apt/sources/* | grep -q . || die "no apt source of this machine carries $own_codename"
 }
 
 # The version that apt would install.
@@ -125,7 +126,13 @@ newest() {
 # The address of the archive that the first source of $1 has.
 first_archive() {
 	cat "$1"/apt/sources/* | awk '
-		$1 == "URIs:" { found = found ? found : $2 }
-		$1 == "deb" { found = found ? found : ($2 ~ /^\[/) ? $3 : $2 }
+		found { next }
+		$1 == "URIs:" { found = $2 }
+		$1 == "deb" {
+			at = 2
+			if ($2 ~ /^\[/)
+				while ($(at++) !~ /\]$/);
+			found = $at
+		}
 		END { print found }' | sed 's#/*$##'
 }

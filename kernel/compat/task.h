@@ -7,7 +7,6 @@
 #include <linux/proc_ns.h>
 #include <linux/sched.h>
 #include <linux/sched/coredump.h>
-#include <linux/sched/mm.h>
 #include <linux/uaccess.h>
 
 #include "compat_config.h"
@@ -18,8 +17,8 @@
 
 #ifdef KL_HAVE_TASK_EXEC_STATE
 
-/* The task's setting of prctl(PR_SET_DUMPABLE), until the task is freed. Context: any. */
-static inline u32 kl_task_dumpable(const struct task_struct *t)
+/* The setting of prctl(PR_SET_DUMPABLE) of a task whose memory is @mm. Context: any. */
+static inline u32 kl_task_dumpable(const struct task_struct *t, struct mm_struct *mm)
 {
 	const struct task_exec_state *state;
 	u32 dumpable;
@@ -37,22 +36,14 @@ static inline u32 kl_task_dumpable(const struct task_struct *t)
  */
 static inline bool kl_task_is_dumpable(const struct task_struct *t)
 {
-	return kl_task_dumpable(t) == TASK_DUMPABLE_OWNER;
+	return kl_task_dumpable(t, NULL) == TASK_DUMPABLE_OWNER;
 }
 
 #else
 
-/* The same, and 0 if the task has no memory. Context: may sleep. */
-static inline u32 kl_task_dumpable(struct task_struct *t)
+static inline u32 kl_task_dumpable(const struct task_struct *t, struct mm_struct *mm)
 {
-	struct mm_struct *mm = data_race(t->flags) & PF_KTHREAD ? NULL : data_race(get_task_mm(t));
-	u32 dumpable = 0;
-
-	if (mm) {
-		dumpable = get_dumpable(mm);
-		mmput(mm);
-	}
-	return dumpable;
+	return get_dumpable(mm);
 }
 
 static inline const void *kl_mm_flags(const struct mm_struct *mm)

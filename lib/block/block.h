@@ -139,6 +139,7 @@ long kl_function_at(const struct kl_blocks *b, uint64_t address);
 const struct kl_function_entry *kl_function_entry_at(const struct kl_blocks *b, uint64_t address);
 
 #define KL_LANDING_PAD_BYTES 4
+#define KL_HOOK_BYTES 5
 
 /* module.c */
 int kl_module_add(struct kl_blocks *b, const char *name);
@@ -161,6 +162,7 @@ bool kl_is_padding(const uint8_t *at, size_t bytes);
 
 /* graph.c */
 int kl_graph_make(const struct kl_blocks *b, size_t index, struct kl_block_graph *graph);
+bool kl_is_hook(const uint8_t *at);
 bool kl_is_landing_pad(const uint8_t *at);
 int kl_graph_returns(const struct kl_blocks *b, const struct kl_block_graph *g);
 

@@ -22,7 +22,6 @@
 #define PREFIX "blocks-"
 #define PATH_BYTES 1024
 #define KEPT_SECONDS (7 * 24 * 60 * 60)
-#define REWRITTEN_BYTES 5
 #define WORD_BYTES 8
 
 /*
@@ -59,14 +58,7 @@ static void blank(const struct kl_blocks *b, uint8_t *text, uint64_t address)
 {
 	size_t room = b->end - address;
 
-	memset(text + (address - b->begin), 0, room < REWRITTEN_BYTES ? room : REWRITTEN_BYTES);
-}
-
-static bool is_hook(const uint8_t *at)
-{
-	static const uint8_t nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
-
-	return *at == 0xe8 || !memcmp(at, nop5, sizeof(nop5));
+	memset(text + (address - b->begin), 0, room < KL_HOOK_BYTES ? room : KL_HOOK_BYTES);
 }
 
 /* Clear the text that changes while the kernel runs. */
@@ -80,11 +72,11 @@ static void blank_rewritten(const struct kl_blocks *b, uint8_t *text)
 		const struct kl_function_entry *f = &b->function[i];
 		uint64_t at = f->address;
 
-		if (f->bytes < KL_LANDING_PAD_BYTES + REWRITTEN_BYTES)
+		if (f->bytes < KL_LANDING_PAD_BYTES + KL_HOOK_BYTES)
 			continue;
 		if (kl_is_landing_pad(kl_text_of(b, at)))
 			at += KL_LANDING_PAD_BYTES;
-		if (is_hook(kl_text_of(b, at)))
+		if (kl_is_hook(kl_text_of(b, at)))
 			blank(b, text, at);
 	}
 }

@@ -47,8 +47,13 @@ uint32_t kl_instruction_at(const struct kl_block_graph *g, uint32_t offset)
 	return low < g->instructions && g->instruction[low].offset == offset ? low : UINT32_MAX;
 }
 
-/* Is it a hook of ftrace, BPF or livepatch: the first five-byte nop, or a call in its place? */
-static bool is_hook(const uint8_t *at)
+/**
+ * kl_is_hook - is it a hook of ftrace, BPF or livepatch?
+ * @at: KL_HOOK_BYTES of text
+ *
+ * The first five-byte nop of a function, or a call in its place.
+ */
+bool kl_is_hook(const uint8_t *at)
 {
 	static const uint8_t nop[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
@@ -77,12 +82,12 @@ bool kl_is_landing_pad(const uint8_t *at)
 }
 
 /* Is it a landing pad, sealed or not, before a hook? */
-static bool is_sealed(const struct maker *m, const struct kl_block_instruction *in)
+static bool is_entry_pad(const struct maker *m, const struct kl_block_instruction *in)
 {
 	const uint8_t *at = m->g->text;
 
-	return !in->offset && m->f->bytes >= KL_LANDING_PAD_BYTES + 5 && kl_is_landing_pad(at) &&
-	       is_hook(at + KL_LANDING_PAD_BYTES);
+	return !in->offset && m->f->bytes >= KL_LANDING_PAD_BYTES + KL_HOOK_BYTES &&
+	       kl_is_landing_pad(at) && kl_is_hook(at + KL_LANDING_PAD_BYTES);
 }
 
 /*
@@ -101,7 +106,7 @@ static bool is_unnamed_entry(const struct maker *m, const struct kl_block_instru
 	return before && address % FUNCTION_ALIGNMENT == 0 && in->nop && in->bytes == 5 &&
 	       (before->nop || before->end == KL_END_RETURN || before->end == KL_END_JUMP ||
 		before->end == KL_END_STOP) &&
-	       is_hook(m->g->text + in->offset);
+	       kl_is_hook(m->g->text + in->offset);
 }
 
 /* Mark a program's instructions: those that uprobes refuse, and those that end execution. */
@@ -131,9 +136,9 @@ static bool mark(const struct maker *m, struct kl_block_instruction *in)
 		mark_program(m, in);
 		return true;
 	}
-	if (is_sealed(m, in))
+	if (is_entry_pad(m, in))
 		in->reason = KL_BLOCK_function_entry;
-	if (in->bytes == 5 && in->offset == entry && is_hook(m->g->text + in->offset)) {
+	if (in->bytes == 5 && in->offset == entry && kl_is_hook(m->g->text + in->offset)) {
 		in->reason = KL_BLOCK_function_entry;
 		if (in->end == KL_END_CALL)
 			in->end = KL_END_FALL;

@@ -7,6 +7,7 @@
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/nodemask.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/securebits.h>
@@ -108,6 +109,18 @@ static void fill_rights(struct kl_abi_detail_rights *to, const struct cred *c)
 	to->securebits = c->securebits;
 }
 
+static u32 dumpable(struct task_struct *t)
+{
+	struct mm_struct *mm = kl_task_get_mm(t);
+	u32 is = 0;
+
+	if (mm) {
+		is = kl_task_dumpable(t, mm);
+		mmput(mm);
+	}
+	return is;
+}
+
 /**
  * kl_detail_rights - KL_DETAIL_RIGHTS
  * @d: the call
@@ -135,7 +148,7 @@ int kl_detail_rights(struct kl_detail *d)
 #ifdef CONFIG_SECCOMP
 	to->seccomp = d->task->seccomp.mode;
 #endif
-	to->dumpable = kl_task_dumpable(d->task);
+	to->dumpable = dumpable(d->task);
 	to->login_uid =
 		uid_valid(audit_get_loginuid(d->task)) ? user_id(audit_get_loginuid(d->task)) : ~0u;
 	return 0;
