@@ -316,8 +316,10 @@ struct kl_device *cli_open_device(void)
 	if (device)
 		return device;
 	if (error == -ENOENT || error == -ENXIO || error == -ENODEV)
-		cli_error(error, "the kernlens module is not loaded (%smodprobe kernlens)",
-			  geteuid() ? "sudo " : "");
+		cli_error(
+			error,
+			"the kernlens module is not loaded (%smodprobe kernlens); kernlens doctor checks why",
+			geteuid() ? "sudo " : "");
 	else if (error == -EACCES || error == -EPERM)
 		cli_error(error, "permission denied: " KL_DEVICE_PATH
 				 " is accessible only to root and members of the group kernlens "

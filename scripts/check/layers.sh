@@ -42,6 +42,7 @@ layers() {
 	csession cli/session/*
 	cblock   cli/block/*
 	clatency cli/latency/*
+	cdoctor  cli/doctor/*
 	clist    cli/list/*
 	cmonitor cli/monitor/*
 	cproc    cli/proc/*
@@ -98,6 +99,7 @@ allowed() {
 	csession cbase internal public
 	cblock   csession cbase internal public
 	clatency csession cbase internal public
+	cdoctor  cbase internal public
 	clist    csession cbase internal public
 	cmonitor cbase internal public
 	cproc    cbase internal public shown
@@ -115,7 +117,7 @@ order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
 	base format symbol reader block client ptrace symbolize splice plan record report monitor view
-	cbase cformat csession cblock clatency clist cmonitor cproc crecord ctrace cli
+	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord ctrace cli
 	END
 }
 

@@ -64,7 +64,7 @@ if rmmod kernlens 2>/dev/null; then
 		'all(.[]; .available == null and .reason != "")'
 	kl record -- true
 	expect "record without the module" 1
-	says err 'module is not loaded \(modprobe kernlens\)'
+	says err 'module is not loaded \(modprobe kernlens\); kernlens doctor'
 	kl_nobody status --json
 	json "status without the module" '.error == "ENOENT"'
 	load_kernlens
