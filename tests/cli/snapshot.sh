@@ -168,11 +168,12 @@ check "with what was there" test \
 	"$(jq -s '[.[] | select(.event == "syscall_exit_write" and .fields.ret == 512)] | length' hand.1.json)" -eq 50
 kl snapshot hand
 expect "a session that has ended" 1
-"$kernlens" record -q --name kept -e syscall_exit_write -o discard -- sleep 3 &
+"$kernlens" record -q --name kept -e syscall_exit_write -o discard -- sleep 600 &
 wait_until seen kept
 kl snapshot kept
 expect "one that discards" 1
 says err 'a snapshot requires overwrite mode'
+pkill -P $!
 wait $!
 kl snapshot one two
 expect "two sessions" 2

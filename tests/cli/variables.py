@@ -146,8 +146,9 @@ def of_place():
 def of_machine():
     memory, events, times = pairs("/proc/meminfo"), pairs("/proc/vmstat"), pairs("/proc/stat")
     load = open("/proc/loadavg").read().split()
+    # A kernel without CONFIG_VM_EVENT_COUNTERS has none of these.
     numbers = {name: int(events[name][0]) for name in
-               ("pgpgin", "pgpgout", "pswpin", "pswpout", "pgfault", "pgmajfault")}
+               ("pgpgin", "pgpgout", "pswpin", "pswpout", "pgfault", "pgmajfault") if name in events}
     numbers.update({
         "total_memory": number(memory["MemTotal"]), "free_memory": number(memory["MemFree"]),
         "available_memory": number(memory["MemAvailable"]),

@@ -326,9 +326,9 @@ int main(void)
 	check_ends(fd, user_in_its_reader, "a session ends though its stacks lead to its reader");
 	check_ends(fd, user_in_its_device, "and if they lead to the device's file");
 	check_inspection();
-	set_parameter("memory_mb_per_user", 4);
+	kl_set_parameter("memory_mb_per_user", 4);
 	check_descriptors(fd);
-	set_parameter("memory_mb_per_user", 256);
+	kl_set_parameter("memory_mb_per_user", 256);
 	check_changes();
 	close(fd);
 	return tap_end();

@@ -112,6 +112,19 @@ static inline int tap_end(void)
 		_exit(1);                                        \
 	} while (0)
 
+#define KL_PARAMETERS "/sys/module/kernlens/parameters/"
+
+/* Sets a parameter of the module. */
+static inline void kl_set_parameter(const char *name, u64 value)
+{
+	char path[128], text[24];
+
+	snprintf(path, sizeof(path), KL_PARAMETERS "%s", name);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	if (!put_file(path, text))
+		bail("parameter %s", name);
+}
+
 /* ------------------------------------------------------------------- device */
 
 /* Returns the kernel's result: 0 or -errno. */

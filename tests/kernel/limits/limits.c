@@ -71,14 +71,14 @@ static void check_all_users(int fd)
 {
 	pid_t holder;
 
-	set_parameter("sessions_all_users", 3);
+	kl_set_parameter("sessions_all_users", 3);
 	holder = start(hold_2_sessions, UID_USER1);
 	while (used(fd, KL_LIMIT_sessions) < 2)
 		sleep_ms(10);
 	run_as(user_among_3_sessions, UID_USER2);
 	kill(holder, SIGKILL);
 	waitpid(holder, NULL, 0);
-	set_parameter("sessions_all_users", 256);
+	kl_set_parameter("sessions_all_users", 256);
 }
 
 static void user_sees_itself(void)
@@ -263,7 +263,7 @@ static void user_with_1_patch(void)
 	fd = small_session();
 	tap_check(!kl_use(fd, KL_MASKSET_RALL) && kl_start(fd) == -EDQUOT &&
 			  strstr(kl_why(fd), "1 text patches per second") &&
-			  strstr(kl_why(fd), PARAMETERS "patches_per_second_per_user"),
+			  strstr(kl_why(fd), KL_PARAMETERS "patches_per_second_per_user"),
 		  "another session does not begin with full tokens");
 	printf("# all events are %llu patches, start and stop; %.1f s\n",
 	       (unsigned long long)limits_at(fd, 0).patches, now_seconds() - began);
@@ -337,13 +337,13 @@ static void check_switch(void)
 		bail("shared memory");
 	*stage = MADE;
 	tap.failures = 0;
-	set_parameter("patches_per_second_per_user", 20);
+	kl_set_parameter("patches_per_second_per_user", 20);
 	child = start(user_waits_for_tokens, UID_SWITCHING);
 	await_stage(STARTED);
-	set_parameter("patches_per_second_per_user", 1);
+	kl_set_parameter("patches_per_second_per_user", 1);
 	*stage = POOR;
 	await_stage(LOOKED);
-	set_parameter("patches_per_second_per_user", 200);
+	kl_set_parameter("patches_per_second_per_user", 200);
 	*stage = RICH;
 	waitpid(child, &status, 0);
 	tap.failures = failures + (WIFEXITED(status) ? WEXITSTATUS(status) : 99);
@@ -466,7 +466,7 @@ static u64 parameter(const char *name)
 	char path[128];
 	FILE *file;
 
-	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	snprintf(path, sizeof(path), KL_PARAMETERS "%s", name);
 	file = fopen(path, "re");
 	if (!file || fscanf(file, "%llu", &value) != 1)
 		bail("parameter %s", name);
@@ -483,28 +483,28 @@ int main(void)
 		before[i] = used(fd, i);
 	for (u32 i = 0; i < LOWERED; i++)
 		was[i] = parameter(lowered[i]);
-	set_parameter("memory_mb_all_users", 256);
-	set_parameter("memory_mb_per_user", 64);
+	kl_set_parameter("memory_mb_all_users", 256);
+	kl_set_parameter("memory_mb_per_user", 64);
 	run_as(fill_with_tables, UID_USER1);
 	run_as(user_sees_itself, UID_USER1);
-	set_parameter("memory_mb_per_user", 4);
+	kl_set_parameter("memory_mb_per_user", 4);
 	run_as(user_with_4_mib, UID_USER1);
-	set_parameter("memory_mb_per_user", 16);
+	kl_set_parameter("memory_mb_per_user", 16);
 	check_subordinates();
-	set_parameter("memory_mb_per_user", 64);
+	kl_set_parameter("memory_mb_per_user", 64);
 	run_as(user_defines, UID_USER1);
-	set_parameter("events_per_user", 10);
+	kl_set_parameter("events_per_user", 10);
 	run_as(user_with_10_events, UID_USER1);
-	set_parameter("readers_per_user", 4);
+	kl_set_parameter("readers_per_user", 4);
 	run_as(user_with_4_readers, UID_USER1);
-	set_parameter("probes_per_user", 20);
+	kl_set_parameter("probes_per_user", 20);
 	run_as(user_with_20_probes, UID_USER1);
-	set_parameter("probes_per_user", 4096);
+	kl_set_parameter("probes_per_user", 4096);
 	check_all_users(fd);
 	check_switch();
-	set_parameter("patches_per_second_per_user", 1);
+	kl_set_parameter("patches_per_second_per_user", 1);
 	run_as(user_with_1_patch, UID_PATCHING);
-	set_parameter("patches_per_second_per_user", 200);
+	kl_set_parameter("patches_per_second_per_user", 200);
 	check_names(fd);
 	check_callers_memory();
 	check_resizers(fd);
@@ -515,7 +515,7 @@ int main(void)
 		tap_result(used(fd, i) == before[i], "at the end nothing is charged",
 			   "%u: %lld more", i, (long long)(used(fd, i) - before[i]));
 	for (u32 i = 0; i < LOWERED; i++)
-		set_parameter(lowered[i], was[i]);
+		kl_set_parameter(lowered[i], was[i]);
 	close(fd);
 	return tap.failures ? 1 : 0;
 }

@@ -10,18 +10,7 @@
 #include "../memory.h"
 #include "../workload.h"
 
-#define PARAMETERS "/sys/module/kernlens/parameters/"
 #define MIB (1ull << 20)
-
-static inline void set_parameter(const char *name, u64 value)
-{
-	char path[128], text[24];
-
-	snprintf(path, sizeof(path), PARAMETERS "%s", name);
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	if (!put_file(path, text))
-		bail("parameter %s", name);
-}
 
 static inline struct kl_abi_limits limits_at(int fd, u32 index)
 {
@@ -43,7 +32,7 @@ static inline bool says(int fd, const char *limit, const char *whose, const char
 {
 	const char *why = kl_why(fd);
 	bool all = strstr(why, limit) && strstr(why, whose) && strstr(why, " in use, ") &&
-		   strstr(why, " wanted; root can raise " PARAMETERS) && strstr(why, parameter);
+		   strstr(why, " wanted; root can raise " KL_PARAMETERS) && strstr(why, parameter);
 
 	if (!all)
 		printf("# %s\n", why);

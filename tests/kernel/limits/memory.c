@@ -291,13 +291,13 @@ void check_names(int fd)
 	for (u32 i = 0; i < n; i++)
 		event[i] = (struct kl_abi_event){ .kind = KL_SOURCE_KIND_UPROBE,
 						  .name = (u64)(uintptr_t)name };
-	set_parameter("memory_mb_machine", (before >> 20) + 33);
+	kl_set_parameter("memory_mb_machine", (before >> 20) + 33);
 	tap_check(kl_call(other, KL_IOC_EVENTS, &events) == -ENOSPC &&
 			  says(other, "MiB of memory", "of the machine", "memory_mb_machine") &&
 			  events.bad > 1000 && events.bad < 10000,
 		  "names are charged as they are copied, also root's");
 	tap_check(used(fd, KL_LIMIT_memory) == before, "and given back");
-	set_parameter("memory_mb_machine", 512);
+	kl_set_parameter("memory_mb_machine", 512);
 	free(event);
 	close(other);
 }
