@@ -111,16 +111,40 @@ int kl_plan_add_list(struct kl_plan *plan, const struct kl_plan_list *list)
 	return 0;
 }
 
+/* The spec at @from failed with @ret. If it is another tool's, say how it is written here. */
+static int explain(const struct kl_plan *plan, const char *list, const char *from, int ret)
+{
+	char theirs[KL_SPEC_NAME_MAX], ours[KL_SPEC_NAME_MAX];
+	uint8_t map[KL_EV_IDS];
+	size_t length;
+
+	from += strspn(from, " \t");
+	length = strcspn(from, ", \t");
+	if (length >= sizeof(theirs))
+		return ret;
+	memcpy(theirs, from, length);
+	theirs[length] = 0;
+	/* A slash begins a filter, or a path. */
+	if (!strstr(theirs, ":/"))
+		theirs[strcspn(theirs, "/")] = 0;
+	if (!kl_foreign_name(plan->schema, theirs, ours, sizeof(ours)) ||
+	    kl_events_match(plan->schema, theirs, KL_HANDLER_log, map) > 0)
+		return ret;
+	return kl_spec_fail(list, from, "kernlens calls this %s", ours);
+}
+
 int kl_plan_add(struct kl_plan *plan, const char *list, unsigned int handler)
 {
+	const char *at = list, *from;
 	struct kl_spec spec;
-	const char *at = list;
 	int ret;
 
-	while ((ret = kl_spec_next(list, &at, &spec)) > 0)
-		;
+	do {
+		from = at;
+		ret = kl_spec_next(list, &at, &spec);
+	} while (ret > 0);
 	if (ret < 0)
-		return ret;
+		return explain(plan, list, from, ret);
 	return kl_plan_add_list(plan,
 				&(struct kl_plan_list){ .text = (char *)list, .handler = handler });
 }
@@ -380,6 +404,8 @@ static int compile_list(struct kl_plan *plan, const struct kl_plan_list *l)
 	while (!ret && kl_spec_next(list, &at, &spec) > 0)
 		ret = spec.kind == KL_PLACE_EVENT ? add_event(plan, list, &spec, l->handler) :
 						    kl_plan_define(plan, list, &spec, l->handler);
+	if (ret && spec.kind == KL_PLACE_EVENT)
+		ret = explain(plan, list, spec.whole.text, ret);
 	return ret ? locate(l, &spec, ret) : 0;
 }
 

@@ -79,6 +79,21 @@ struct kl_spec {
  */
 int kl_spec_next(const char *list, const char **at, struct kl_spec *spec);
 
+#define KL_SPEC_NAME_MAX 512
+
+struct kl_schema;
+
+/**
+ * kl_foreign_name - what kernlens calls a probe point that another tool writes like this
+ * @schema: its events
+ * @text: a probe point as for bpftrace, perf, trace-cmd or strace, without a filter
+ * @ours: set to the text for -e
+ * @size: room there
+ *
+ * Returns false if the text is none of these.
+ */
+bool kl_foreign_name(const struct kl_schema *schema, const char *text, char *ours, size_t size);
+
 /* Set an error text that points at @at in @list. Returns -EINVAL. */
 int kl_spec_fail(const char *list, const char *at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
