@@ -61,6 +61,9 @@ int kl_text_open(struct kl_blocks *b, const char *path)
 	int ret;
 
 	b->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (b->fd < 0 && errno == EPERM)
+		return kl_fail(EPERM, "cannot open %s: needs CAP_SYS_RAWIO and no kernel lockdown",
+			       path);
 	if (b->fd < 0)
 		return kl_fail_system(errno, "cannot open %s", path);
 	ret = kl_text_read_file(b->fd, 0, &header, sizeof(header));

@@ -378,7 +378,8 @@ static int add_uprobe(struct kl_plan *plan, struct kl_plan_place *place, const c
 	snprintf(symbol, sizeof(symbol), "%.*s", (int)spec->symbol.length, spec->symbol.text);
 	if (!(plan->may & KL_MAY_HOOK_FUNCTIONS))
 		return kl_fail(EPERM,
-			       "uprobes need CAP_SYS_ADMIN; in your own processes, use "
+			       "uprobes need CAP_SYS_ADMIN and no kernel lockdown; in your own "
+			       "processes, use "
 			       "block:%s:%s#0 (the function's start)",
 			       path, symbol);
 	ret = kl_elf_file_offset(path, symbol, &offset);
