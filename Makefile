@@ -16,6 +16,7 @@
 # kernels  builds for KERNEL, boots it, runs the core suites and prints a row of docs/kernels.md
 # install  the command, the library, the pages, and the module through DKMS; with DESTDIR, for
 #          packagers, only files below it; uninstall removes all that install has put there
+# packages  Debian's source and binary packages, for the release that this runs on
 # clean    all that was built; the kernels stay in .cache
 #
 # demo, the tests, check and bench install what they need first (scripts/deps).
@@ -169,28 +170,37 @@ kernels:
 
 # ----------------------------------------------------------------- install
 
+# Where the machine has its libraries and services; packagers set these, too.
+LIBDIR ?= $(PREFIX)/lib
+UNITDIR ?= /lib/systemd/system
+UDEVDIR ?= /lib/udev
+
 BIN := $(DESTDIR)$(PREFIX)/bin
-LIBRARIES := $(DESTDIR)$(PREFIX)/lib
+LIBRARIES := $(DESTDIR)$(LIBDIR)
 PKGCONFIG_FILES := $(LIBRARIES)/pkgconfig
 HEADERS := $(DESTDIR)$(PREFIX)/include/kernlens
 MAN := $(DESTDIR)$(PREFIX)/share/man
-COMPLETIONS := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+BASH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+FISH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+ZSH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions
 MODULE_SOURCE := $(DESTDIR)/usr/src/kernlens-$(VERSION)
-UNITS := $(DESTDIR)/lib/systemd/system
+UNITS := $(DESTDIR)$(UNITDIR)
 SERVICES := kernlens-watch.service kernlens-history.service
 # Who may open the device: a group, and the rule that gives it the device.
 SYSUSERS := $(DESTDIR)/usr/lib/sysusers.d/kernlens.conf
-UDEV := $(DESTDIR)/lib/udev/rules.d/60-kernlens.rules
+UDEV := $(DESTDIR)$(UDEVDIR)/rules.d/60-kernlens.rules
 # Edited by the administrator: never overwritten, and removed only if unchanged.
 RULES := $(DESTDIR)/etc/kernlens/watch.rules
+MODPROBE := $(DESTDIR)/etc/modprobe.d/kernlens.conf
 
 # Of the contract: the headers, and the tables that they include.
 UAPI_INSTALLED = $(wildcard uapi/*.h) uapi/events.def uapi/handlers.def uapi/settings.def \
 	uapi/limits.def uapi/block_refusals.def
 # Every folder that gets a file, and the list of those that did not exist before: uninstall
 # removes them.
-FOLDERS := $(BIN) $(PKGCONFIG_FILES) $(HEADERS)/uapi $(MAN)/man1 $(MAN)/man5 $(MAN)/man7 $(COMPLETIONS) \
-	$(MODULE_SOURCE) $(UNITS) $(dir $(SYSUSERS) $(UDEV) $(RULES))
+FOLDERS := $(BIN) $(PKGCONFIG_FILES) $(HEADERS)/uapi $(MAN)/man1 $(MAN)/man5 $(MAN)/man7 \
+	$(BASH_COMPLETIONS) $(FISH_COMPLETIONS) $(ZSH_COMPLETIONS) $(MODULE_SOURCE) $(UNITS) \
+	$(dir $(SYSUSERS) $(UDEV) $(RULES) $(MODPROBE))
 FOLDERS_MADE := $(DESTDIR)$(PREFIX)/share/kernlens/folders
 # Installs what comes through a pipe, readable whatever the umask is.
 PUT := install -m 644 /dev/stdin
@@ -201,7 +211,7 @@ install: library command install-module
 	install -m 644 $(LIB) $(LIBRARIES)
 	install -m 755 $(LIB_SHARED) $(LIBRARIES)
 	ln -sf $(LIB_SONAME) $(LIBRARIES)/libkernlens.so
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@REQUIRES@|$(LIB_PACKAGES)|' \
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@REQUIRES@|$(LIB_PACKAGES)|' \
 		-e 's|@LIBS@|$(LIB_OTHER_LIBS)|' lib/kernlens.pc.in | \
 		$(PUT) $(PKGCONFIG_FILES)/kernlens.pc
 	install -m 644 $(LIB_PUBLIC_HEADERS) $(HEADERS)
@@ -210,10 +220,13 @@ install: library command install-module
 	install -m 644 docs/man/*.5 $(MAN)/man5
 	install -m 644 docs/man/*.7 $(MAN)/man7
 	set -o pipefail; scripts/events-doc $(VERSION) | $(PUT) $(MAN)/man7/kernlens-events.7
-	install -m 644 packaging/completion/kernlens $(COMPLETIONS)
+	install -m 644 packaging/completion/kernlens.bash $(BASH_COMPLETIONS)/kernlens
+	install -m 644 packaging/completion/kernlens.fish $(FISH_COMPLETIONS)
+	install -m 644 packaging/completion/kernlens.zsh $(ZSH_COMPLETIONS)/_kernlens
 	for unit in $(SERVICES); do \
 		sed 's|@PREFIX@|$(PREFIX)|' packaging/systemd/$$unit | $(PUT) $(UNITS)/$$unit || exit 1; done
 	test -e $(RULES) || install -m 644 packaging/etc/watch.rules $(RULES)
+	test -e $(MODPROBE) || install -m 644 packaging/etc/modprobe.conf $(MODPROBE)
 	install -m 644 packaging/sysusers/kernlens.conf $(SYSUSERS)
 	install -m 644 packaging/udev/60-kernlens.rules $(UDEV)
 ifeq ($(DESTDIR),)
@@ -239,17 +252,26 @@ ifeq ($(DESTDIR),)
 	-dkms remove kernlens/$(VERSION) --all
 endif
 	rm -rf $(MODULE_SOURCE) $(HEADERS)
-	rm -f $(BIN)/kernlens $(LIBRARIES)/libkernlens.* $(PKGCONFIG_FILES)/kernlens.pc $(COMPLETIONS)/kernlens \
+	rm -f $(BIN)/kernlens $(LIBRARIES)/libkernlens.* $(PKGCONFIG_FILES)/kernlens.pc \
+		$(BASH_COMPLETIONS)/kernlens $(FISH_COMPLETIONS)/kernlens.fish $(ZSH_COMPLETIONS)/_kernlens \
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
 		$(addprefix $(MAN)/man5/,$(notdir $(wildcard docs/man/*.5))) \
 		$(addprefix $(MAN)/man7/,$(notdir $(wildcard docs/man/*.7))) \
 		$(SERVICES:%=$(UNITS)/%) $(SYSUSERS) $(UDEV)
 	! cmp -s packaging/etc/watch.rules $(RULES) || rm -f $(RULES)
+	! cmp -s packaging/etc/modprobe.conf $(MODPROBE) || rm -f $(MODPROBE)
 	scripts/install-folders remove $(FOLDERS_MADE) "$(DESTDIR)"
 ifeq ($(DESTDIR),)
 	ldconfig
 	-udevadm control --reload
 endif
+
+# ---------------------------------------------------------------- packages
+
+packages:
+	scripts/deps build package
+	packaging/build $(BUILD)/packages
+	ls $(BUILD)/packages/*.deb
 
 test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests
 
@@ -257,4 +279,4 @@ clean:
 	rm -rf $(BUILD)
 
 .PHONY: all library command modules kernels demo test test-debug test-kcsan test-long check bench vm test-programs install \
-	install-folders install-module uninstall clean
+	install-folders install-module uninstall packages clean

@@ -98,3 +98,10 @@ check "without rules watch is not started, which is no failure" test \
 } 2>/dev/null
 rm -rf $units ${database%/*} ${rules%/*} /usr/local/bin/kernlens
 find $group -depth -type d -exec rmdir {} +
+
+# The values that modprobe's configuration shows are those in force.
+grep -o '[a-z_]*=[0-9]*' "$here/../../packaging/etc/modprobe.conf" >shown
+check "modprobe's configuration shows parameters" test "$(wc -l <shown)" -ge 3
+while IFS='=' read -r name value; do
+	check "default of $name" test "$(cat "/sys/module/kernlens/parameters/$name")" = "$value"
+done <shown
