@@ -266,6 +266,20 @@ char *cli_print_ns(char text[CLI_NUMBER_MAX], uint64_t ns)
 	return text;
 }
 
+bool cli_read_line(const char *path, char *text, size_t bytes, const char *missing)
+{
+	FILE *file = fopen(path, "re");
+	bool has = file && fgets(text, (int)bytes, file);
+
+	if (has)
+		text[strcspn(text, "\n")] = 0;
+	else
+		snprintf(text, bytes, "%s", missing);
+	if (file)
+		fclose(file);
+	return has;
+}
+
 const char *cli_user_name(uint32_t uid)
 {
 	const struct passwd *user = getpwuid(uid);

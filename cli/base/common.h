@@ -108,6 +108,15 @@ char *cli_print_count(char text[CLI_NUMBER_MAX], uint64_t count);
 /* "1.234 ms" ..., always four digits */
 char *cli_print_ns(char text[CLI_NUMBER_MAX], uint64_t ns);
 
+/**
+ * cli_read_line - read the first line of a file of the kernel
+ * @text: the line, without the newline
+ * @missing: what @text becomes if there is no line to read
+ *
+ * Returns false if there was none.
+ */
+bool cli_read_line(const char *path, char *text, size_t bytes, const char *missing);
+
 /* Name of a user, valid until the next call; NULL if there is none. */
 const char *cli_user_name(uint32_t uid);
 

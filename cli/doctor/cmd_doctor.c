@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "../base/cli.h"
@@ -58,22 +57,6 @@ void doctor_fix(struct doctor_finding *finding, const char *format, ...)
 	va_end(args);
 }
 
-int doctor_read(const char *path, char *text, size_t bytes)
-{
-	FILE *file = fopen(path, "re");
-	int error = file ? 0 : -errno;
-
-	*text = 0;
-	if (!file)
-		return error;
-	if (fgets(text, (int)bytes, file))
-		text[strcspn(text, "\n")] = 0;
-	else if (ferror(file))
-		error = -errno;
-	fclose(file);
-	return error;
-}
-
 static json_t *finding_json(const struct check *check, const struct doctor_finding *finding)
 {
 	return json_pack("{s:s, s:s, s:s, s:s?}", "name", check->name, "state",
@@ -119,7 +102,6 @@ static int exec_doctor(const struct cli_command *self, int argc, char **argv)
 {
 	struct doctor doctor = {};
 	struct cli_parser parser;
-	struct utsname name;
 	int status;
 
 	cli_parser_init(&parser, self, argc, argv);
@@ -127,8 +109,7 @@ static int exec_doctor(const struct cli_command *self, int argc, char **argv)
 		;
 	if (parser.n_words)
 		cli_usage_error(self, "doctor takes no arguments");
-	uname(&name);
-	doctor.release = name.release;
+	uname(&doctor.kernel);
 	doctor.loaded = !access("/sys/module/kernlens", F_OK);
 	doctor.device = kl_device_open(NULL);
 	if (!doctor.device) {

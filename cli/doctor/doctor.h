@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/utsname.h>
 
 /* What a check found. A fault keeps kernlens from working; a note says what is limited, or why. */
 enum doctor_state {
@@ -22,12 +23,12 @@ struct doctor_finding {
 
 /**
  * struct doctor - what the checks share
- * @release: of the kernel
+ * @kernel: its release, version and machine
  * @loaded: the module is loaded
  * @device: NULL: it cannot be opened, because of @error (a positive errno), as @refusal explains
  */
 struct doctor {
-	const char *release;
+	struct utsname kernel;
 	bool loaded;
 	struct kl_device *device;
 	int error;
@@ -46,14 +47,6 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
 /* Set the command, or the action, that removes the fault. */
 void doctor_fix(struct doctor_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/**
- * doctor_read - read the first line of a file
- * @text: the line, without the newline; empty if the file cannot be read
- *
- * Returns 0 or -errno.
- */
-int doctor_read(const char *path, char *text, size_t bytes);
 
 /**
  * doctor_has_lockdown - is the kernel locked down?

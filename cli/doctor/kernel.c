@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Checks of kernlens doctor: what the kernel, its settings and other tracers allow. */
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "../base/common.h"
@@ -16,15 +14,14 @@
 
 void doctor_check_kernel(const struct doctor *doctor, struct doctor_finding *finding)
 {
-	struct utsname name;
+	const struct utsname *kernel = &doctor->kernel;
 
-	uname(&name);
-	if (strcmp(name.machine, "x86_64") != 0)
+	if (strcmp(kernel->machine, "x86_64") != 0)
 		doctor_find(finding, DOCTOR_FAULT, "%s on %s: the module exists for x86_64 only",
-			    doctor->release, name.machine);
+			    kernel->release, kernel->machine);
 	else
-		doctor_find(finding, DOCTOR_OK, "%s%s", doctor->release,
-			    strstr(name.version, "PREEMPT_RT") ? ", real-time" : "");
+		doctor_find(finding, DOCTOR_OK, "%s%s", kernel->release,
+			    strstr(kernel->version, "PREEMPT_RT") ? ", real-time" : "");
 }
 
 bool doctor_has_lockdown(char *mode, size_t bytes)
@@ -32,7 +29,7 @@ bool doctor_has_lockdown(char *mode, size_t bytes)
 	char text[128], *begin;
 
 	*mode = 0;
-	if (doctor_read("/sys/kernel/security/lockdown", text, sizeof(text)))
+	if (!cli_read_line("/sys/kernel/security/lockdown", text, sizeof(text), ""))
 		return false;
 	begin = strchr(text, '[');
 	if (!begin)
@@ -80,17 +77,11 @@ static bool shows_addresses(void)
 	return shows;
 }
 
-static void read_setting(const char *path, char *text, size_t bytes)
-{
-	if (doctor_read(path, text, bytes))
-		snprintf(text, bytes, "unknown");
-}
-
 void doctor_check_symbols(const struct doctor *doctor, struct doctor_finding *finding)
 {
 	char restricted[32];
 
-	read_setting("/proc/sys/kernel/kptr_restrict", restricted, sizeof(restricted));
+	cli_read_line("/proc/sys/kernel/kptr_restrict", restricted, sizeof(restricted), "unknown");
 	if (shows_addresses()) {
 		doctor_find(finding, DOCTOR_OK, "addresses of kernel functions are visible");
 		return;
@@ -107,7 +98,7 @@ void doctor_check_sources(const struct doctor *doctor, struct doctor_finding *fi
 {
 	char path[PATH_BYTES];
 
-	snprintf(path, sizeof(path), "/usr/lib/debug/boot/vmlinux-%s", doctor->release);
+	snprintf(path, sizeof(path), "/usr/lib/debug/boot/vmlinux-%s", doctor->kernel.release);
 	if (!access(path, R_OK)) {
 		doctor_find(finding, DOCTOR_OK, "kernel source lines: %s", path);
 		return;
@@ -118,7 +109,7 @@ void doctor_check_sources(const struct doctor *doctor, struct doctor_finding *fi
 	doctor_fix(
 		finding,
 		"install the kernel's debug package (Debian: sudo apt install linux-image-%s-dbg)",
-		doctor->release);
+		doctor->kernel.release);
 }
 
 /* Is a word among the flags of the first processor? */
@@ -147,7 +138,7 @@ static bool has_config(const struct doctor *doctor, const char *wanted)
 	bool has = false;
 	FILE *file;
 
-	snprintf(line, sizeof(line), "/boot/config-%s", doctor->release);
+	snprintf(line, sizeof(line), "/boot/config-%s", doctor->kernel.release);
 	file = fopen(line, "re");
 	while (file && !has && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = 0;
@@ -214,7 +205,7 @@ void doctor_check_tracers(const struct doctor *doctor, struct doctor_finding *fi
 	int events = count_lines("set_event"), probes = count_lines("kprobe_events");
 	char tracer[64];
 
-	if (doctor_read(TRACEFS "current_tracer", tracer, sizeof(tracer)) || events < 0) {
+	if (!cli_read_line(TRACEFS "current_tracer", tracer, sizeof(tracer), "") || events < 0) {
 		doctor_find(finding, DOCTOR_UNKNOWN, "%s %s", TRACEFS,
 			    geteuid() ? "can be read only by root" : "is not mounted");
 		return;
@@ -236,7 +227,7 @@ void doctor_check_perf(const struct doctor *doctor, struct doctor_finding *findi
 {
 	char level[32];
 
-	read_setting("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level));
+	cli_read_line("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level), "unknown");
 	doctor_find(finding, DOCTOR_OK,
 		    "perf_event_paranoid is %s, which restricts perf but not kernlens", level);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Checks of kernlens doctor: the module, who may use it, its events, memory and clock. */
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <grp.h>
 #include <stdio.h>
@@ -24,7 +23,8 @@
 /* The module's file, as depmod lists it for this kernel, to be freed; NULL if there is none. */
 static char *find_file(const struct doctor *doctor)
 {
-	char *list = cli_format("/lib/modules/%s/modules.dep", doctor->release), *path = NULL;
+	char *list = cli_format("/lib/modules/%s/modules.dep", doctor->kernel.release),
+	     *path = NULL;
 	FILE *file = fopen(list, "re");
 	char *line = NULL;
 	size_t size = 0;
@@ -35,7 +35,7 @@ static char *find_file(const struct doctor *doctor)
 		line[strcspn(line, ":\n")] = 0;
 		slash = strrchr(line, '/');
 		if (slash && !strncmp(slash, "/kernlens.ko", sizeof("/kernlens.ko") - 1))
-			path = cli_format("/lib/modules/%s/%s", doctor->release, line);
+			path = cli_format("/lib/modules/%s/%s", doctor->kernel.release, line);
 	}
 	if (file)
 		fclose(file);
@@ -75,7 +75,8 @@ static bool needs_signature(void)
 	char text[32];
 
 	return doctor_has_lockdown(text, sizeof(text)) || has_secure_boot() ||
-	       (!doctor_read("/sys/module/module/parameters/sig_enforce", text, sizeof(text)) &&
+	       (cli_read_line("/sys/module/module/parameters/sig_enforce", text, sizeof(text),
+			      "") &&
 		*text == 'Y');
 }
 
@@ -103,7 +104,7 @@ static void find_installed(const char *path, struct doctor_finding *finding)
 
 static void find_missing(const struct doctor *doctor, struct doctor_finding *finding)
 {
-	char *headers = cli_format("/lib/modules/%s/build/Makefile", doctor->release);
+	char *headers = cli_format("/lib/modules/%s/build/Makefile", doctor->kernel.release);
 	bool has_headers = !access(headers, F_OK);
 
 	free(headers);
@@ -114,7 +115,7 @@ static void find_missing(const struct doctor *doctor, struct doctor_finding *fin
 				    "the source");
 	else if (!has_headers)
 		doctor_fix(finding, "sudo apt install linux-headers-%s && sudo modprobe kernlens",
-			   doctor->release);
+			   doctor->kernel.release);
 	else
 		doctor_fix(finding, "sudo dkms autoinstall && sudo modprobe kernlens");
 }
@@ -138,8 +139,8 @@ void doctor_check_module(const struct doctor *doctor, struct doctor_finding *fin
 		find_unloaded(doctor, finding);
 		return;
 	}
-	doctor_read(MODULE "/version", version, sizeof(version));
-	doctor_read(MODULE "/taint", taint, sizeof(taint));
+	cli_read_line(MODULE "/version", version, sizeof(version), "");
+	cli_read_line(MODULE "/taint", taint, sizeof(taint), "");
 	doctor_find(finding, DOCTOR_OK, "version %s is loaded, %s", version,
 		    strchr(taint, 'E') ? "not signed" : "and its signature, if required, is valid");
 	if (strcmp(version, KL_VERSION) != 0) {
@@ -312,8 +313,8 @@ void doctor_check_clock(const struct doctor *doctor, struct doctor_finding *find
 	const struct kl_abi_info *info = doctor->device ? kl_device_info(doctor->device) : NULL;
 	char source[64];
 
-	doctor_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
-		    sizeof(source));
+	cli_read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+		      sizeof(source), "");
 	if (!info)
 		doctor_find(finding, DOCTOR_UNKNOWN, "the device cannot be opened");
 	else if (info->clock == KL_CLOCK_TSC)

@@ -16,27 +16,15 @@ static const char *clock_name(uint32_t clock)
 
 static void read_version(char *text, size_t bytes)
 {
-	FILE *file = fopen("/sys/module/kernlens/version", "re");
-
-	snprintf(text, bytes, "unknown");
-	if (file && fgets(text, (int)bytes, file))
-		text[strcspn(text, "\n")] = 0;
-	if (file)
-		fclose(file);
+	cli_read_line("/sys/module/kernlens/version", text, bytes, "unknown");
 }
 
 static void read_program(int pid, char *text, size_t bytes)
 {
 	char path[64];
-	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	*text = 0;
-	file = fopen(path, "re");
-	if (file && fgets(text, (int)bytes, file))
-		text[strcspn(text, "\n")] = 0;
-	if (file)
-		fclose(file);
+	cli_read_line(path, text, bytes, "");
 }
 
 static json_t *list_rights(uint32_t may)
