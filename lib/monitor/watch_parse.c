@@ -418,10 +418,11 @@ static int check_columns(struct parser *p)
 			machine &= p->rules->columns[p->c.nodes[i].number].is_machine;
 	rule->public.is_total |= machine;
 	for (unsigned int i = 0; i < p->c.n_nodes; i++) {
-		const struct kl_watch_column *column = &p->rules->columns[p->c.nodes[i].number];
+		const struct kl_watch_column *column;
 
 		if (p->c.nodes[i].kind != KL_NODE_COLUMN)
 			continue;
+		column = &p->rules->columns[p->c.nodes[i].number];
 		if (rule->public.is_total &&
 		    (column->unit == KL_WATCH_TEXT || column->unit == KL_WATCH_STATE))
 			return kl_complain(&p->c, p->c.nodes[i].at,

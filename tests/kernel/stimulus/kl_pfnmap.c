@@ -34,6 +34,7 @@ static vm_fault_t fault_small(struct vm_fault *vmf)
 	return vmf_insert_pfn(vmf->vma, vmf->address, pfn_at(vmf, vmf->address));
 }
 
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
 /* The type of @size depends on the kernel; 0 means a small page in all of them. */
 static vm_fault_t fault_huge(struct vm_fault *vmf, unsigned int size)
 {
@@ -46,10 +47,13 @@ static vm_fault_t fault_huge(struct vm_fault *vmf, unsigned int size)
 	huge += result == VM_FAULT_NOPAGE;
 	return result;
 }
+#endif
 
 static const struct vm_operations_struct map_ops = {
 	.fault = fault_small,
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
 	.huge_fault = fault_huge,
+#endif
 };
 
 static int map(struct file *file, struct vm_area_struct *vma)
