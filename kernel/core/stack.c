@@ -307,7 +307,11 @@ static void unlock_later(struct irq_work *work)
 	WRITE_ONCE(cpu->unlocking, 0);
 }
 
-/* Unlocking may wake another task, which is not allowed with interrupts off. */
+/*
+ * Unlocking may wake another task, which is not allowed with interrupts off. On real-time kernels,
+ * a thread runs the irq_work, with interrupts on, as the lock requires there; a reader that tries
+ * the lock only changes a counter, so it may do so in any context there, too.
+ */
 static void unlock(struct stack_cpu *cpu, struct mm_struct *mm)
 {
 	if (!irqs_disabled()) {
@@ -327,8 +331,7 @@ static noinline void place(struct kl_stacks *stacks, u32 id)
 	struct stack_cpu *cpu = this_cpu_ptr(stack_cpus);
 	struct mm_struct *mm = current->mm;
 
-	/* On real-time kernels, the irq_work cannot release the lock. */
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || this_cpu_cmpxchg(stack_cpus->unlocking, 0, 1))
+	if (this_cpu_cmpxchg(stack_cpus->unlocking, 0, 1))
 		return;
 	if (!mmap_read_trylock(mm)) {
 		WRITE_ONCE(cpu->unlocking, 0);
