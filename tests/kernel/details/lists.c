@@ -273,6 +273,7 @@ static bool is_map_same(const struct kl_detail *e, const char *text)
 }
 
 #define NR_HUGEPAGES "/proc/sys/vm/nr_hugepages"
+#define TRANSPARENT_HUGEPAGE "/sys/kernel/mm/transparent_hugepage"
 
 void test_maps(pid_t pid, const char *what)
 {
@@ -280,6 +281,7 @@ void test_maps(pid_t pid, const char *what)
 	char *text = read_proc(pid, "smaps", NULL), title[100], first[300] = "";
 	u32 same = 0, n = 0, huge = 0, hugetlb = 0;
 	bool has_hugetlb = !access(NR_HUGEPAGES, F_OK);
+	bool has_huge = !access(TRANSPARENT_HUGEPAGE, F_OK);
 
 	for (char *end; *text; text = end, n++) {
 		/* The entry ends with the line of VmFlags. */
@@ -306,11 +308,14 @@ void test_maps(pid_t pid, const char *what)
 	tap_result(n && same == n && n == list.n, title, "%u of %zu same, %u there: %s", same,
 		   list.n, n, first);
 	if (pid != 1)
-		tap_result(n > SUBJECT_MAPS_MANY && huge && (hugetlb || !has_hugetlb),
+		tap_result(n > SUBJECT_MAPS_MANY && (huge || !has_huge) &&
+				   (hugetlb || !has_hugetlb),
 			   "mappings: many, huge pages and hugetlb", "%u, %u huge, %u hugetlb", n,
 			   huge, hugetlb);
 	if (pid != 1 && !has_hugetlb)
 		tap_skip("mappings: hugetlb", "the kernel has no " NR_HUGEPAGES);
+	if (pid != 1 && !has_huge)
+		tap_skip("mappings: huge pages", "the kernel has no " TRANSPARENT_HUGEPAGE);
 	kl_details_deinit(&list);
 }
 
