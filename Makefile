@@ -144,7 +144,8 @@ test-kcsan:
 test-long:
 	scripts/deps build vm test bench
 	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" \
-		VARIANTS="$(KERNELS)" all test-programs fuzzers
+		VARIANTS="$(KERNELS)" CORE_KERNELS="$(shell vm/kernels --more)" \
+		all test-programs core-tests fuzzers
 	KL_TEST_TIMEOUT=7200 tests/run --long
 
 check:
