@@ -41,9 +41,36 @@ static void wake(u32 n)
 		sleep_ms(5);
 }
 
+#define TID_AT 16 /* in sched_waking, after comm */
+
+/*
+ * Adds a filter: the running task has the flag, and wakes @woken. On real-time kernels, an interrupt
+ * wakes kernel threads in the name of the task that it interrupts, which may be user 1's own.
+ */
+static u32 add_filter(int fd, pid_t woken)
+{
+	struct kl_abi_op ops[] = {
+		{ .code = KL_OP_FLAG, .dst = 0 },
+		{ .code = KL_OP_FIELD, .dst = 1, .b = KL_NUMBER_S32, .imm = TID_AT },
+		{ .code = KL_OP_CONST, .dst = 2, .imm64 = (u64)woken },
+		{ .code = KL_OP_ALU, .dst = 1, .a = 2, .b = KL_ALU_EQ },
+		{ .code = KL_OP_ALU, .dst = 0, .a = 1, .b = KL_ALU_AND },
+		{ .code = KL_OP_END, .a = 0 },
+	};
+	struct kl_abi_program program = {
+		.size = sizeof(program),
+		.ops = (u64)(uintptr_t)ops,
+		.n_ops = sizeof(ops) / sizeof(ops[0]),
+	};
+
+	if (kl_call(fd, KL_IOC_PROGRAM, &program))
+		bail("program: %s", kl_why(fd));
+	return program.id;
+}
+
 /*
  * A session of user 1 in which one maskset sets a flag at a wakeup, and the next records the
- * wakeups by tasks that have it.
+ * wakeups of @follow by tasks that have it.
  */
 static int flag_session(pid_t follow)
 {
@@ -55,7 +82,7 @@ static int flag_session(pid_t follow)
 
 	if (kl_session(fd, &params) || kl_call(fd, KL_IOC_RULE, &set))
 		bail("session: %s", kl_why(fd));
-	log.filter = kl_program(fd, (struct kl_abi_op){ .code = KL_OP_FLAG });
+	log.filter = add_filter(fd, follow);
 	if (kl_call(fd, KL_IOC_RULE, &log) ||
 	    kl_use_events(fd, KL_MASKSET_FIRST_USER + 1, KL_ACTION_RULE + log.rule, waking) ||
 	    kl_use_events(fd, KL_MASKSET_FIRST_USER, KL_ACTION_RULE + set.rule, waking) ||
