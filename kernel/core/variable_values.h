@@ -10,8 +10,11 @@
 
 #include <linux/cgroup.h>
 #include <linux/cred.h>
+#include <linux/delayacct.h>
 #include <linux/fdtable.h>
 #include <linux/hardirq.h>
+#include <linux/iocontext.h>
+#include <linux/ioprio.h>
 #include <linux/ipc_namespace.h>
 #include <linux/kernel_stat.h>
 #include <linux/mm.h>
@@ -65,6 +68,8 @@ KL_LACKS(cgroup, IS_ENABLED(CONFIG_CGROUPS), KL_BUILT_WITHOUT(CGROUPS))
 KL_LACKS(seccomp, IS_ENABLED(CONFIG_SECCOMP), KL_BUILT_WITHOUT(SECCOMP))
 KL_LACKS(sched_info, IS_ENABLED(CONFIG_SCHED_INFO), KL_BUILT_WITHOUT(SCHED_INFO))
 KL_LACKS(io, IS_ENABLED(CONFIG_TASK_IO_ACCOUNTING), KL_BUILT_WITHOUT(TASK_IO_ACCOUNTING))
+KL_LACKS(block, IS_ENABLED(CONFIG_BLOCK), KL_BUILT_WITHOUT(BLOCK))
+KL_LACKS(delays, IS_ENABLED(CONFIG_TASK_DELAY_ACCT), KL_BUILT_WITHOUT(TASK_DELAY_ACCT))
 KL_LACKS(swap, IS_ENABLED(CONFIG_SWAP), KL_BUILT_WITHOUT(SWAP))
 KL_LACKS(vm_events, IS_ENABLED(CONFIG_VM_EVENT_COUNTERS), KL_BUILT_WITHOUT(VM_EVENT_COUNTERS))
 KL_LACKS(swap_events, IS_ENABLED(CONFIG_SWAP) && IS_ENABLED(CONFIG_VM_EVENT_COUNTERS),
@@ -279,6 +284,34 @@ static inline s32 kl_path_walk(const struct task_struct *t, u32 offset)
 #define KL_OF_IO(member) KL_OF_TASK(ioac.member)
 #else
 #define KL_OF_IO(member) 0
+#endif
+
+/* ------------------------------------------------------------ input and output */
+
+/*
+ * Only the task itself gives up its io_context, under its alloc_lock and after clearing the
+ * pointer.
+ */
+static inline u32 kl_io_priority(const struct task_struct *t)
+{
+#ifdef CONFIG_BLOCK
+	const struct io_context *context = READ_ONCE(t->io_context);
+
+	if (context)
+		return context->ioprio;
+#endif
+	return IOPRIO_DEFAULT;
+}
+
+/* A task has delays, until it is freed, if they were counted when it was created. */
+#ifdef CONFIG_TASK_DELAY_ACCT
+#define KL_DELAY(member)                                            \
+	({                                                          \
+		const struct task_delay_info *delays = (t)->delays; \
+		delays ? delays->member : 0;                        \
+	})
+#else
+#define KL_DELAY(member) 0
 #endif
 
 /* ------------------------------------------------------- execution context */

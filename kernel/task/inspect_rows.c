@@ -98,6 +98,8 @@ const struct kl_getter_sum kl_getter_sums[KL_VARIABLE_ID_COUNT] = {
 	SUMMED(run_delay),
 	SUMMED(runs),
 	SUMMED(migrations),
+	SUMMED(blkio_delay),
+	SUMMED(swapin_delay),
 	SUMMED_WITH(nvcsw, nvcsw),
 	SUMMED_WITH(nivcsw, nivcsw),
 	SUMMED_WITH(min_faults, min_flt),

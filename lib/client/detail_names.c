@@ -34,21 +34,6 @@ const char *kl_detail_state_name(uint32_t state)
 	return NAME_OF(names, state, "unknown");
 }
 
-const char *kl_detail_policy_name(uint32_t policy)
-{
-	static const char *const names[] = {
-		[SCHED_OTHER] = "other",
-		[SCHED_FIFO] = "fifo",
-		[SCHED_RR] = "rr",
-		[SCHED_BATCH] = "batch",
-		[SCHED_IDLE] = "idle",
-		[6] = "deadline",
-		[7] = "ext",
-	};
-
-	return NAME_OF(names, policy, "unknown");
-}
-
 const char *kl_detail_file_name(uint32_t kind)
 {
 	static const char *const names[] = {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 
+#include <kernlens/detail.h>
 #include "../base/base.h"
 #include "words.h"
 
@@ -44,6 +45,27 @@ static const struct kl_word settings[] = {
 };
 
 static const struct kl_word counters[] = { { ~0ull, "uncounted" } };
+
+static const struct kl_word policies[] = {
+	{ 0, "other" }, { 1, "fifo" },	   { 2, "rr" },	 { 3, "batch" },
+	{ 5, "idle" },	{ 6, "deadline" }, { 7, "ext" },
+};
+
+/* The bits between class and level are hints about the request. */
+#define IOPRIO_WORD(class, level, text)       \
+	{                                     \
+		(class) << 13 | (level), text \
+	}
+#define IOPRIO_LEVEL(class, name, level) IOPRIO_WORD(class, level, name ":" #level)
+#define IOPRIO_CLASS(class, name)                                                                 \
+	IOPRIO_LEVEL(class, name, 0), IOPRIO_LEVEL(class, name, 1), IOPRIO_LEVEL(class, name, 2), \
+		IOPRIO_LEVEL(class, name, 3), IOPRIO_LEVEL(class, name, 4),                       \
+		IOPRIO_LEVEL(class, name, 5), IOPRIO_LEVEL(class, name, 6),                       \
+		IOPRIO_LEVEL(class, name, 7)
+static const struct kl_word io_priorities[] = {
+	IOPRIO_WORD(0, 0, "none"),	IOPRIO_WORD(0, 4, "none"), IOPRIO_CLASS(1, "realtime"),
+	IOPRIO_CLASS(2, "best-effort"), IOPRIO_WORD(3, 0, "idle"), IOPRIO_WORD(3, 7, "idle"),
+};
 
 static const struct kl_word fault_none[] = { { 0, "0" } };
 static const struct kl_word faults[] = {
@@ -205,10 +227,19 @@ const struct kl_words kl_words_kernel[KL_FORMAT_COUNT] = {
 	[KL_FORMAT_sock_proto] = { CHOICE(protocols, ~0ull) },
 	[KL_FORMAT_setting] = { CHOICE(settings, ~0ull) },
 	[KL_FORMAT_counter] = { CHOICE(counters, ~0ull) },
+	[KL_FORMAT_policy] = { CHOICE(policies, ~0ull) },
+	[KL_FORMAT_ioprio] = { CHOICE(io_priorities, 0xe007) },
 	[KL_FORMAT_vm_fault] = { CHOICE(fault_none, ~0ull), FLAGS(faults) },
 };
 
 /* clang-format on */
+
+const char *kl_detail_policy_name(uint32_t policy)
+{
+	const char *name = kl_word_find(policies, KL_ARRAY_SIZE(policies), policy);
+
+	return name ? name : "unknown";
+}
 
 const char *kl_errno_name(unsigned int number)
 {

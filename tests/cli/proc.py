@@ -29,6 +29,7 @@ about = {
     "children_utime": TICK,  # the same
     "children_stime": TICK,
     "numa_node": 0,
+    "blkio_delay": TICK,  # the same
 }
 
 
@@ -221,6 +222,7 @@ def of_process(pid):
         "io_read_chars": int(io["rchar"]), "io_write_chars": int(io["wchar"]),
         "io_reads": int(io["syscr"]), "io_writes": int(io["syscw"]),
         "open_files": len(os.listdir("/proc/%d/fd" % pid)),
+        "ioprio": libc.syscall(252, 1, pid), "blkio_delay": int(fields[41]) * TICK,
         "signal": bits(status["SigPnd"]) | bits(status["ShdPnd"]),
         "signal_blocked": bits(status["SigBlk"]), "code_start": int(fields[25]),
         "code_end": int(fields[26]), "stack_start": int(fields[27]), "data_start": int(fields[44]),
@@ -333,7 +335,7 @@ def main():
     compared = compare(names, pids)
     report(min(compared.get(name, 0) for name in ("rss", "uid", "open_files", "user_sp")) == COUNT,
            "%d processes were compared" % COUNT)
-    elsewhere = {"utime", "stime", "user_flags", "user_ax", "user_bx", "user_cx", "user_bp", "user_r11",
+    elsewhere = {"swapin_delay", "utime", "stime", "user_flags", "user_ax", "user_bx", "user_cx", "user_bp", "user_r11",
                  "user_r12", "user_r13", "user_r14", "user_r15", "numa_node"}
     machine, row = of_machine(), inspect(names, [os.getpid()])[os.getpid()]
     while of_machine() != machine:  # load averages change every five seconds
@@ -346,7 +348,7 @@ def main():
                ["%s, /proc %s" % (row[name], value)])
     rest = [name for name in names if name not in compared and name not in machine and
             name not in elsewhere and name not in about]
-    moving = {"free_memory", "available_memory", "file_memory", "anon_memory", "dirty_pages",
+    moving = {"free_memory", "slab_reclaimable", "available_memory", "file_memory", "anon_memory", "dirty_pages",
               "writeback_pages", "pgpgin", "pgpgout", "pgfault", "pgmajfault"}
     report(not set(rest) - moving, "every variable has been compared", sorted(set(rest) - moving))
 

@@ -41,6 +41,8 @@ kl proc "$sleeper" --show nosuch
 expect "no such section" 2
 kl proc --show files
 expect "a section of nobody" 2
+kl proc "$sleeper" -v policy,ioprio
+says out '^ *other +none$' "policies and I/O priorities are words"
 kl proc "$sleeper" --json
 json "as JSON" 'type == "object"'
 kl proc 999999

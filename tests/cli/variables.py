@@ -112,6 +112,7 @@ def of_task():
         "oom_score_adj": int(open("/proc/self/oom_score_adj").read()),
         "cpus_allowed": len(os.sched_getaffinity(0)),
         "timer_slack": ctypes.CDLL(None).prctl(30, 0, 0, 0, 0),
+        "ioprio": ctypes.CDLL(None).syscall(252, 1, 0), "blkio_delay": int(fields[41]) * TICK,
         "syscall": 110, "in_irq": 0, "irqs_off": 0, "preempt_count": 0, "next_tid": int(fields[0]),
         "link_count": -1, "link_depth": -1,
     }
@@ -153,7 +154,8 @@ def of_machine():
         "total_memory": number(memory["MemTotal"]), "free_memory": number(memory["MemFree"]),
         "available_memory": number(memory["MemAvailable"]),
         "file_memory": sum(number(memory[n]) for n in ("Cached", "Buffers", "SwapCached")),
-        "anon_memory": number(memory["AnonPages"]), "free_swap": number(memory["SwapFree"]),
+        "anon_memory": number(memory["AnonPages"]),
+        "slab_reclaimable": number(memory["SReclaimable"]), "free_swap": number(memory["SwapFree"]),
         "dirty_pages": int(events["nr_dirty"][0]), "writeback_pages": int(events["nr_writeback"][0]),
         "load_1": round(float(load[0]) * 1000), "load_5": round(float(load[1]) * 1000),
         "load_15": round(float(load[2]) * 1000),
