@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <kernlens/buffer.h>
+#include <kernlens/config.h>
 #include "../base/base.h"
 #include "maskset.h"
 
@@ -24,17 +25,7 @@ static char *join(const char *folder, const char *rest)
 
 char *kl_maskset_folder(bool system)
 {
-	const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
-
-	if (system)
-		return strdup(KL_MASKSET_SYSTEM_FOLDER);
-	/* Its specification says to ignore a relative path. */
-	if (config && *config == '/')
-		return join(config, "kernlens/masksets");
-	if (home && *home == '/')
-		return join(home, ".config/kernlens/masksets");
-	kl_fail(ENOENT, "HOME is not set: no directory for masksets");
-	return NULL;
+	return system ? strdup(KL_MASKSET_SYSTEM_FOLDER) : kl_config_path("masksets");
 }
 
 char *kl_maskset_path(const char *name, bool system)

@@ -14,6 +14,7 @@
 #include <kernlens/ber_reader.h>
 #include <kernlens/block.h>
 #include <kernlens/btf.h>
+#include <kernlens/config.h>
 #include <kernlens/cursor.h>
 #include <kernlens/detail.h>
 #include <kernlens/expression.h>

@@ -12,6 +12,7 @@
 #   lib-tlv      tags, lengths and values of BER
 #   lib-ber      files in BER written, read, cut and damaged
 #   lib-maskset  masksets as text and files, each error with its position
+#   lib-config   files in the configuration directory
 #   lib-watch    rules of alarms: what they mean, each error with its position
 #   lib-set      requests to set parameters of a process, as text
 #   lib-stack    stack traces as text, round trip, cut and damaged
@@ -25,7 +26,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := schema trace manifest variables print tlv ber maskset reader record stack address watch set program path \
+LIB_TEST_NAMES := config schema trace manifest variables print tlv ber maskset reader record stack address watch set program path \
 	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
