@@ -15,7 +15,7 @@
 #include "../client/client.h"
 
 static const char *const memory[] = { "total_memory", "free_memory", "available_memory",
-				      "file_memory", "anon_memory" };
+				      "file_memory",  "anon_memory", "slab_reclaimable" };
 
 struct kl_machine {
 	struct kl_device *device;
@@ -179,9 +179,9 @@ static void make_shares(struct kl_machine *m)
 
 static int read_memory(struct kl_machine *m)
 {
-	uint64_t *const to[] = { &m->state.total_memory, &m->state.free_memory,
+	uint64_t *const to[] = { &m->state.total_memory,     &m->state.free_memory,
 				 &m->state.available_memory, &m->state.file_memory,
-				 &m->state.anon_memory };
+				 &m->state.anon_memory,	     &m->state.slab_reclaimable };
 	int32_t self = getpid();
 	int ret = kl_inspect_read(m->inspect, &self, 1, 0);
 
@@ -198,6 +198,7 @@ static int read_system(struct kl_machine *m)
 
 	if (sysinfo(&info))
 		return kl_fail_system(errno, "sysinfo");
+	m->state.shared_memory = (uint64_t)info.sharedram * info.mem_unit;
 	m->state.total_swap = (uint64_t)info.totalswap * info.mem_unit;
 	m->state.free_swap = (uint64_t)info.freeswap * info.mem_unit;
 	for (int i = 0; i < 3; i++)

@@ -62,7 +62,8 @@ static void add_memory(struct view_line *line)
 	static const struct legend parts[] = {
 		{ STYLE_ANON, "programs" },
 		{ STYLE_KERNEL_MEMORY, "kernel" },
-		{ STYLE_FILE, "files" },
+		{ STYLE_SHARED, "shared" },
+		{ STYLE_FILE, "cache" },
 	};
 
 	line_text(line, STYLE_PLAIN, "Memory: [");

@@ -146,25 +146,30 @@ static void print_size(char text[16], uint64_t bytes)
 		 size, units[unit]);
 }
 
+static uint64_t less(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
+/* As in htop: what the kernel could free is cache, except shared memory, which nobody can free. */
 static void draw_memory(const struct kl_machine_state *s, int y, int width)
 {
 	double total = s->total_memory ? (double)s->total_memory : 1;
-	uint64_t known = s->free_memory + s->anon_memory + s->file_memory;
-	uint64_t rest = s->total_memory > known ? s->total_memory - known : 0;
+	uint64_t files = less(s->file_memory, s->shared_memory) + s->slab_reclaimable;
+	uint64_t used = less(s->total_memory, s->free_memory + files);
+	uint64_t kernel = less(used, s->anon_memory + s->shared_memory);
 	const struct part parts[] = {
 		{ STYLE_ANON, (double)s->anon_memory / total },
-		{ STYLE_KERNEL_MEMORY, (double)rest / total },
-		{ STYLE_FILE, (double)s->file_memory / total },
+		{ STYLE_KERNEL_MEMORY, (double)kernel / total },
+		{ STYLE_SHARED, (double)s->shared_memory / total },
+		{ STYLE_FILE, (double)files / total },
 	};
-	char used[16], all[16], text[40];
+	char size[16], all[16], text[40];
 
-	/* Like free(1): what is not available to programs. */
-	print_size(used, s->total_memory > s->available_memory ?
-				 s->total_memory - s->available_memory :
-				 0);
+	print_size(size, used);
 	print_size(all, s->total_memory);
-	snprintf(text, sizeof(text), "%s/%s", used, all);
-	draw_bar(y, 1, width, "Mem", parts, 3, text);
+	snprintf(text, sizeof(text), "%s/%s", size, all);
+	draw_bar(y, 1, width, "Mem", parts, sizeof(parts) / sizeof(*parts), text);
 }
 
 static void draw_swap(const struct kl_machine_state *s, int y, int width)

@@ -44,6 +44,8 @@ struct kl_machine_cpu {
  * @available_memory: bytes that can be allocated without swapping
  * @file_memory: bytes of pages of files, tmpfs and buffers
  * @anon_memory: bytes of anonymous memory of processes
+ * @shared_memory: bytes of tmpfs and shared memory, part of @file_memory
+ * @slab_reclaimable: bytes of the kernel's own that it can free when needed
  * @total_swap: bytes
  * @free_swap: bytes
  * @load: load averages over 1, 5 and 15 minutes
@@ -61,6 +63,8 @@ struct kl_machine_state {
 	uint64_t available_memory;
 	uint64_t file_memory;
 	uint64_t anon_memory;
+	uint64_t shared_memory;
+	uint64_t slab_reclaimable;
 	uint64_t total_swap;
 	uint64_t free_swap;
 	double load[3];
