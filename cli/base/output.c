@@ -27,13 +27,21 @@ struct cli_table {
 
 static pid_t pager = -1;
 
+/* Does the terminal only print lines? */
+static bool is_dumb(void)
+{
+	const char *term = getenv("TERM");
+
+	return !term || !strcmp(term, "dumb");
+}
+
 bool cli_has_styles(FILE *file)
 {
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *no = getenv("NO_COLOR");
 
 	if (cli_settings.color)
 		return cli_settings.color > 0;
-	if ((no && *no) || !term || !strcmp(term, "dumb"))
+	if ((no && *no) || is_dumb())
 		return false;
 	return isatty(fileno(file)) || (file == stdout && pager > 0);
 }
@@ -85,7 +93,8 @@ void cli_start_pager(void)
 		program = getenv("PAGER");
 	if (!program)
 		program = "less";
-	if (!cli_settings.pager || !isatty(STDOUT_FILENO) || !*program || !strcmp(program, "cat"))
+	if (!cli_settings.pager || !isatty(STDOUT_FILENO) || is_dumb() || !*program ||
+	    !strcmp(program, "cat"))
 		return;
 	if (pipe(ends))
 		return;

@@ -184,6 +184,13 @@ static void take_option(const struct cli_command *self, struct proc *p, int key,
 	}
 }
 
+/* Does an option request a list? */
+static bool is_list(const struct proc *p)
+{
+	return p->all || p->columns || p->by || p->list.rows || p->tree || p->threads || p->watch ||
+	       p->comm || p->uid != UINT64_MAX || p->style == CLI_PROC_CSV;
+}
+
 static void take_ids(const struct cli_command *self, struct proc *p, char **words, int n)
 {
 	uint64_t id;
@@ -198,9 +205,9 @@ static void take_ids(const struct cli_command *self, struct proc *p, char **word
 		cli_usage_error(self, "-a cannot be used with process IDs");
 	if ((p->menu || p->sections) && n != 1)
 		cli_usage_error(self, "--show and --menu require exactly one PID");
-	/* With one PID and no option that requests a list, show the page about it. */
-	if (n == 1 && !p->columns && !p->by && !p->tree && !p->threads && !p->watch && !p->comm &&
-	    p->uid == UINT64_MAX && p->style != CLI_PROC_CSV && !p->sections)
+	if ((p->menu || p->sections) && is_list(p))
+		cli_usage_error(self, "--show and --menu cannot be used with options of a list");
+	if (n == 1 && !is_list(p) && !p->sections)
 		p->sections = CLI_PROC_DEFAULT;
 	if (p->tree && p->by)
 		cli_usage_error(self, "--tree cannot be used with --by");
@@ -359,8 +366,17 @@ static int run(struct proc *p)
 /* On a terminal, and no option requests a list: use the full-screen view. */
 static bool is_view(const struct proc *p)
 {
-	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && p->style == CLI_PROC_TEXT &&
-	       !p->n_ids && !p->all && !p->by && !p->tree && !p->watch && !p->comm && !p->list.rows;
+	const char *why;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || p->style != CLI_PROC_TEXT ||
+	    p->n_ids || p->all || p->by || p->tree || p->watch || p->comm || p->list.rows)
+		return false;
+	if (view_is_possible(&why))
+		return true;
+	cli_note("this terminal cannot show the full-screen view: %s; printing a list", why);
+	/* Nor can a pager use it. */
+	cli_settings.pager = false;
+	return false;
 }
 
 static int run_view(const struct proc *p, struct kl_device *device)

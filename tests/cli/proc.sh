@@ -41,6 +41,17 @@ kl proc "$sleeper" --show nosuch
 expect "no such section" 2
 kl proc --show files
 expect "a section of nobody" 2
+kl proc "$sleeper" --top 3
+expect "the first rows of a list of one" 0
+says out '^ *pid +user .*comm' "is a list"
+check "with that one" test "$(awk 'NR > 1 { print $1 }' out)" = "$sleeper"
+kl proc "$sleeper" 1 --top 1
+check "and the first of two" test "$(awk 'NR > 1 { print $1 }' out)" = "$sleeper"
+for option in '--top 3' --tree -t '-v comm' --csv '--comm x' '-u 0'; do
+	# shellcheck disable=SC2086
+	kl proc "$sleeper" --show wait $option
+	expect "sections with $option of a list" 2
+done
 kl proc "$sleeper" -v policy,ioprio
 says out '^ *other +none$' "policies and I/O priorities are words"
 kl proc "$sleeper" --json

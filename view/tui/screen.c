@@ -89,10 +89,16 @@ static void leave_now(int signal)
 	raise(signal);
 }
 
-static void add_capability(const char *name)
+static const char *capability(const char *name)
 {
 	const char *text = tigetstr(name);
-	size_t length = text && text != (char *)-1 ? strlen(text) : 0;
+
+	return text == (char *)-1 ? NULL : text;
+}
+
+static void add_restore(const char *text)
+{
+	size_t length = text ? strlen(text) : 0;
 
 	if (restore_length + length > sizeof(restore))
 		return;
@@ -106,9 +112,9 @@ static void catch_signals(void)
 	struct sigaction now = { .sa_handler = leave_now, .sa_flags = (int)SA_RESETHAND };
 
 	restore_length = 0;
-	add_capability("sgr0");
-	add_capability("cnorm");
-	add_capability("rmcup");
+	add_restore(capability("sgr0"));
+	add_restore(capability("cnorm"));
+	add_restore(capability("rmcup"));
 	for (size_t i = 0; i < sizeof(leaving) / sizeof(*leaving); i++)
 		sigaction(leaving[i], &later, NULL);
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(*fatal); i++)
@@ -131,6 +137,21 @@ int screen_signal(void)
 }
 
 /* -------------------------------------------------------- open and close */
+
+bool screen_is_possible(const char **why)
+{
+	int error;
+	bool possible = setupterm(NULL, STDOUT_FILENO, &error) == OK;
+
+	*why = "its type is not known (TERM)";
+	if (possible) {
+		possible = capability("cup") && capability("clear");
+		*why = "it cannot position the cursor (TERM)";
+	}
+	if (cur_term)
+		del_curterm(cur_term);
+	return possible;
+}
 
 static void choose_looks(bool color)
 {

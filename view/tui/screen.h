@@ -99,6 +99,9 @@ void line_draw(const struct view_line *line, int y, int x, int width, int from,
 /* Can the terminal show characters beyond ASCII? */
 bool screen_is_unicode(void);
 
+/* Can this terminal be drawn on? If not, @why says why not. */
+bool screen_is_possible(const char **why);
+
 /* Returns 0, or a negative errno with the terminal unchanged. */
 int screen_open(bool color);
 void screen_close(void);

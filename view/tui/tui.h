@@ -53,4 +53,10 @@ struct view_options {
  */
 int view_processes(struct kl_device *device, const struct view_options *options);
 
+/**
+ * view_is_possible - can the view use this terminal?
+ * @why: out: if not, why not
+ */
+bool view_is_possible(const char **why);
+
 #endif /* KL_VIEW_TUI_H */

@@ -169,6 +169,11 @@ static void end(struct view *v)
 	kl_machine_destroy(v->machine);
 }
 
+bool view_is_possible(const char **why)
+{
+	return screen_is_possible(why);
+}
+
 int view_processes(struct kl_device *device, const struct view_options *options)
 {
 	struct view v = {
