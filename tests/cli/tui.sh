@@ -4,98 +4,8 @@
 # The full-screen view of processes: sends keys to a tmux terminal and compares its screen with
 # /proc and ps. Each check waits for its state to appear.
 
-socket=$work/tmux
-patience=60 # seconds to wait for a state: the emulator may be busy
-saved_locale=${LC_ALL-}
-export LC_ALL=C.UTF-8
-
-on_terminal() {
-	tmux -S "$socket" -f /dev/null "$@"
-}
-
-# begin COLUMNS ROWS COMMAND: runs a shell command in a terminal, which shows its status at the end.
-begin() {
-	on_terminal new-session -d -s view -x "$1" -y "$2" "$3; echo \"ended with \$?\"; stty -a; sleep 600"
-}
-
-end() {
-	on_terminal kill-server 2>/dev/null
-	rm -f "$socket"
-	wait_until no_view
-}
-
-no_view() {
-	! pgrep -x kernlens
-}
-
-keys() {
-	on_terminal send-keys -t view "$@"
-}
-
-screen() {
-	on_terminal capture-pane -p -t view >"$work/out"
-}
-
-# await COMMAND...: captures the screen until COMMAND succeeds on it.
-await() {
-	local end=$((EPOCHSECONDS + patience))
-	until screen && "$@" >/dev/null 2>&1; do
-		((EPOCHSECONDS < end)) || return
-		sleep 0.1
-	done
-}
-
-# becomes TEXT COMMAND...: passes when COMMAND succeeds.
-becomes() {
-	await "${@:2}"
-	check "$@"
-}
-
-has() {
-	grep -Eq -- "$1" "$work/out"
-}
-
-has_not() {
-	! grep -E -- "$1" "$work/out"
-}
-
-# shows TEXT PATTERN: passes when a line on the screen matches; lacks: when none does any more.
-shows() {
-	becomes "$1" has "$2"
-}
-
-lacks() {
-	becomes "$1" has_not "$2"
-}
-
-# The numbers in column $1 of the list on the screen, from its first row to its last.
-column() {
-	awk -v name="$1" '
-		/PID.*Command/ { gsub(/[△▽]/, " "); for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
-		/^ *F1/ { exit }
-		at && NF { print $at }' "$work/out"
-}
-
-# sorted MARK COLUMN OPTIONS: is COLUMN marked, and in the order of sort OPTIONS?
-sorted() {
-	has "$2$1" || return
-	column "$2" | sed 's/M$/ M/; s/G$/ G/' |
-		awk '{ print $1 * ($2 == "M" ? 1024 : $2 == "G" ? 1048576 : 1) }' >"$work/column"
-	[[ $(wc -l <"$work/column") -gt 3 ]] && LC_ALL=C sort -c "${@:3}" "$work/column"
-}
-
-# bar_on PID: is the selection bar on PID?
-bar_on() {
-	on_terminal capture-pane -e -p -t view | grep -aqE $'\e''\[[0-9;]*46m *'"$1 "
-}
-
-# go PID: moves the bar to a process.
-go() {
-	local i digits=()
-	for ((i = 0; i < ${#1}; i++)); do digits+=("${1:i:1}"); done
-	keys Escape "${digits[@]}"
-	await bar_on "$1"
-}
+# shellcheck source=/dev/null
+. "$here/tui_terminal"
 
 # Known processes: one that is busy, one that sleeps and has a child, and names with control and
 # non-ASCII characters.
@@ -456,5 +366,4 @@ kill -KILL $worker
 kill $parent $threaded "$child" 2>/dev/null
 pkill -x sleeper
 wait 2>/dev/null
-export LC_ALL=$saved_locale
-[[ $LC_ALL ]] || unset LC_ALL
+leave_terminal
