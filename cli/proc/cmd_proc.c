@@ -25,6 +25,7 @@ enum {
 	KEY_SHOW,
 	KEY_MENU,
 	KEY_COMM,
+	KEY_NO_MOUSE,
 };
 
 static const struct cli_option options[] = {
@@ -42,6 +43,7 @@ static const struct cli_option options[] = {
 	{ KEY_CSV, "csv", NULL, "write CSV" },
 	{ KEY_SHOW, "show", "LIST", "for a PID: wait, stack, files ... (all but env)" },
 	{ KEY_MENU, "menu", NULL, "for a PID: a numbered menu" },
+	{ KEY_NO_MOUSE, "no-mouse", NULL, "full-screen view: leave the mouse to the terminal" },
 	{},
 };
 
@@ -77,7 +79,7 @@ struct proc {
 	uint64_t uid; /* UINT64_MAX: all users */
 	int pid_column, uid_column, comm_column;
 	int by_column; /* -1: not sorted */
-	bool all, threads, tree, watch, menu;
+	bool all, threads, tree, watch, menu, no_mouse;
 	uint32_t sections; /* bits 1u << CLI_PROC_* of the page about one process; 0: a list */
 	enum cli_proc_style style;
 	uint64_t interval_ns;
@@ -177,6 +179,9 @@ static void take_option(const struct cli_command *self, struct proc *p, int key,
 		break;
 	case KEY_MENU:
 		p->menu = true;
+		break;
+	case KEY_NO_MOUSE:
+		p->no_mouse = true;
 		break;
 	case KEY_CSV:
 		p->style = CLI_PROC_CSV;
@@ -386,6 +391,7 @@ static int run_view(const struct proc *p, struct kl_device *device)
 		.uid = p->uid,
 		.interval_ns = p->interval_ns,
 		.threads = p->threads,
+		.no_mouse = p->no_mouse,
 	};
 
 	return cli_proc_view(device, &options);

@@ -45,6 +45,7 @@ int cli_proc_view(struct kl_device *device, struct view_options *options)
 		{ "Sockets", SECTION(SOCKETS) },
 		{ "Maps", SECTION(MEMORY) | SECTION(MAPS) },
 		{ "Limits", SECTION(LIMITS) | SECTION(RIGHTS) | SECTION(SIGNALS) | SECTION(IO) },
+		{ "Environment", SECTION(ENV) },
 	};
 	int error;
 

@@ -5,6 +5,7 @@
  * counters between two reads, relative to their total growth.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -192,12 +193,27 @@ static int read_memory(struct kl_machine *m)
 	return 0;
 }
 
+/* Does the kernel count, for new tasks, how long they are blocked on I/O? */
+static bool has_delays(void)
+{
+	int fd = open("/proc/sys/kernel/task_delayacct", O_RDONLY | O_CLOEXEC);
+	char digit = '0';
+
+	if (fd < 0)
+		return false;
+	if (read(fd, &digit, 1) != 1)
+		digit = '0';
+	close(fd);
+	return digit == '1';
+}
+
 static int read_system(struct kl_machine *m)
 {
 	struct sysinfo info;
 
 	if (sysinfo(&info))
 		return kl_fail_system(errno, "sysinfo");
+	m->state.has_delays = has_delays();
 	m->state.shared_memory = (uint64_t)info.sharedram * info.mem_unit;
 	m->state.total_swap = (uint64_t)info.totalswap * info.mem_unit;
 	m->state.free_swap = (uint64_t)info.freeswap * info.mem_unit;

@@ -21,6 +21,7 @@ static const struct {
 	enum kl_process_kind kind;
 } sums[] = {
 	{ "shared", "rss_file", "rss_shmem", KL_PROCESS_SUM },
+	{ "io_bytes", "io_read_bytes", "io_write_bytes", KL_PROCESS_SUM },
 	{ "io/s", "io_read_bytes", "io_write_bytes", KL_PROCESS_RATE },
 	{ "switches/s", "nvcsw", "nivcsw", KL_PROCESS_RATE },
 	{ "faults/s", "min_faults", "maj_faults", KL_PROCESS_RATE },

@@ -4,6 +4,7 @@
  * each is a column, too; read by the list and the setup.
  */
 #include <errno.h>
+#include <linux/ioprio.h>
 #include <math.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -30,8 +31,6 @@ struct view_kind {
 
 /* PF_KTHREAD in `task_flags`; the kernel exposes it to user space with this value. */
 #define FLAG_KERNEL_THREAD 0x00200000u
-
-#define USUAL "tid,uid,priority,nice,vm_size,rss,shared,state,cpu%,mem%,cpu_time,comm"
 
 static const char *const needed[NEED_COUNT] = {
 	[NEED_TID] = "tid",	     [NEED_PID] = "pid",	  [NEED_UID] = "uid",
@@ -62,6 +61,41 @@ static void print_priority(const struct view *v, const struct view_column *c, si
 		snprintf(text, VIEW_CELL_MAX, "RT");
 	else
 		snprintf(text, VIEW_CELL_MAX, "%.0f", priority);
+}
+
+static void print_policy(const struct view *v, const struct view_column *c, size_t row,
+			 char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	uint32_t policy = (uint32_t)value_of(v, c, row).number;
+
+	if (!policy)
+		*style = STYLE_SHADOW;
+	snprintf(text, VIEW_CELL_MAX, "%s", kl_detail_policy_name(policy));
+}
+
+/* As in htop: class and level. Without a class, they follow from the nice value. */
+static void print_io_priority(const struct view *v, const struct view_column *c, size_t row,
+			      char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	unsigned int value = (unsigned int)value_of(v, c, row).number, level = value & 7;
+	int nice = (int)column_number(v, row, NEED_NICE);
+
+	switch (value >> IOPRIO_CLASS_SHIFT) {
+	case IOPRIO_CLASS_NONE:
+		*style = STYLE_SHADOW;
+		snprintf(text, VIEW_CELL_MAX, "B%d", (nice + 20) / 5);
+		break;
+	case IOPRIO_CLASS_RT:
+		*style = STYLE_HIGH;
+		snprintf(text, VIEW_CELL_MAX, "R%u", level);
+		break;
+	case IOPRIO_CLASS_BE:
+		snprintf(text, VIEW_CELL_MAX, "B%u", level);
+		break;
+	default:
+		*style = STYLE_LOW;
+		strcpy(text, "id");
+	}
 }
 
 static void print_nice(const struct view *v, const struct view_column *c, size_t row,
@@ -140,7 +174,7 @@ static void print_percent(const struct view *v, const struct view_column *c, siz
 	snprintf(text, VIEW_CELL_MAX, "%.*f", percent < 999.95 ? 1 : 0, percent);
 }
 
-/* Nanoseconds per second, as a percentage. */
+/* Nanoseconds per second, as a percentage. A sum over threads can decrease when one exits. */
 static void print_delay(const struct view *v, const struct view_column *c, size_t row,
 			char text[VIEW_CELL_MAX], enum view_style *style)
 {
@@ -148,7 +182,18 @@ static void print_delay(const struct view *v, const struct view_column *c, size_
 
 	if (!(percent >= 0.05))
 		*style = STYLE_SHADOW;
-	snprintf(text, VIEW_CELL_MAX, "%.1f", isnan(percent) ? 0 : percent);
+	snprintf(text, VIEW_CELL_MAX, "%.1f", percent > 0 ? percent : 0);
+}
+
+static void print_counted_delay(const struct view *v, const struct view_column *c, size_t row,
+				char text[VIEW_CELL_MAX], enum view_style *style)
+{
+	if (kl_machine_state(v->machine)->has_delays) {
+		print_delay(v, c, row, text, style);
+		return;
+	}
+	*style = STYLE_SHADOW;
+	strcpy(text, "N/A");
 }
 
 static void print_time(const struct view *v, const struct view_column *c, size_t row,
@@ -230,7 +275,7 @@ static const struct view_kind kinds[] = {
 	{ "uid", "USER", 9, true, print_user, "User" },
 	{ "priority", "PRI", 3, false, print_priority, "Scheduling priority" },
 	{ "nice", "NI", 3, false, print_nice, "Nice value" },
-	{ "policy", "POL", 3, false, print_number, "Scheduling policy" },
+	{ "policy", "POLICY", 8, true, print_policy, "Scheduling policy" },
 	{ "vm_size", "VIRT", 5, false, print_bytes, "Address space" },
 	{ "rss", "RES", 5, false, print_bytes, "Resident memory" },
 	{ "shared", "SHR", 5, false, print_bytes, "Resident file and shared memory" },
@@ -255,6 +300,14 @@ static const struct view_kind kinds[] = {
 	{ "io_write_bytes/s", "WRITE/s", 7, false, print_byte_rate,
 	  "Bytes written to storage per second" },
 	{ "io/s", "DISK/s", 6, false, print_byte_rate, "Bytes read and written per second" },
+	{ "io_bytes", "TOTAL", 5, false, print_bytes, "Bytes read and written so far" },
+	{ "io_read_bytes", "READ", 5, false, print_bytes, "Bytes read from storage so far" },
+	{ "io_write_bytes", "WRITE", 5, false, print_bytes, "Bytes written to storage so far" },
+	{ "io_reads/s", "RCALL/s", 7, false, print_rate, "Calls that read, per second" },
+	{ "io_writes/s", "WCALL/s", 7, false, print_rate, "Calls that write, per second" },
+	{ "blkio_delay/s", "IOD%", 5, false, print_counted_delay, "Time blocked on I/O" },
+	{ "swapin_delay/s", "SWPD%", 5, false, print_counted_delay, "Time waiting for swap" },
+	{ "ioprio", "IO", 2, true, print_io_priority, "I/O priority: class and level" },
 	{ "switches/s", "CSW/s", 6, false, print_rate, "Context switches per second" },
 	{ "migrations/s", "MIGR/s", 6, false, print_rate, "CPU migrations per second" },
 	{ "oom_score_adj", "OOM", 5, false, print_number, "OOM killer score adjustment" },
@@ -322,7 +375,7 @@ void column_free_all(struct view *v)
 	v->table = NULL;
 }
 
-/* Keep the column that the list is sorted by, if possible. */
+/* A column that is not shown can be the sort column, too. */
 static void keep_sorted(struct view *v, const char *by)
 {
 	int at = kl_processes_add(v->table, by);
@@ -330,12 +383,10 @@ static void keep_sorted(struct view *v, const char *by)
 	v->list.sort = at < 0 ? v->need[NEED_CPU] : (size_t)at;
 }
 
-int column_set_all(struct view *v, const char *names)
+int column_set_all(struct view *v, const char *names, const char *sort)
 {
-	const struct kl_process_column *sorted =
-		v->table ? kl_processes_column(v->table, v->list.sort) : NULL;
-	char *by = strdup(sorted ? sorted->name : "cpu%"), *rest, *name;
-	char *list = strdup(names ? names : USUAL);
+	char *by = strdup(sort ? sort : column_sorted(v)), *rest, *name;
+	char *list = strdup(names);
 	int ret = by && list ? 0 : -ENOMEM;
 
 	column_free_all(v);
@@ -358,6 +409,40 @@ int column_set_all(struct view *v, const char *names)
 	return ret;
 }
 
+char *column_names(const struct view *v)
+{
+	struct kl_buffer list = { 0 };
+
+	for (size_t i = 0; i < v->n_columns; i++)
+		kl_buffer_printf(&list, "%s%s", i ? "," : "", v->column[i].name);
+	if (!list.error)
+		return list.data;
+	kl_buffer_deinit(&list);
+	return NULL;
+}
+
+const char *column_sorted(const struct view *v)
+{
+	return v->table ? kl_processes_column(v->table, v->list.sort)->name : "cpu%";
+}
+
+bool column_is_valid(struct view *v, const char *name)
+{
+	struct kl_processes *table = kl_processes_create(v->device);
+	int at = table ? kl_processes_add(table, name) : -1;
+	struct kl_abi_variable_info info;
+	bool valid = at >= 0;
+
+	if (valid) {
+		uint32_t id = kl_processes_column(table, (size_t)at)->variable->id;
+
+		valid = !kl_device_variable(v->device, id, &info) && info.absent == KL_PRESENT;
+	}
+	kl_processes_destroy(table);
+	kl_error_clear();
+	return valid;
+}
+
 /* -------------------------------------------------------------------- cells */
 
 uint64_t column_number(const struct view *v, size_t row, enum view_need need)
@@ -375,6 +460,17 @@ bool column_is_text(const struct view *v, size_t at)
 	return kl_processes_column(v->table, at)->variable->field.type == KL_TYPE_TEXT;
 }
 
+/* Without the directories of the program's path. Its end is not known if it contains blanks. */
+static const char *skip_path(const char *line)
+{
+	const char *name = line;
+
+	for (const char *at = line; *at && *at != ' '; at++)
+		if (*at == '/' && at[1] && at[1] != ' ')
+			name = at + 1;
+	return name;
+}
+
 /* The command line; of threads other than the first, and of kernel threads, the name. */
 void column_command(const struct view *v, size_t row, char text[VIEW_CELL_MAX])
 {
@@ -386,7 +482,7 @@ void column_command(const struct view *v, size_t row, char text[VIEW_CELL_MAX])
 	memcpy(name, comm.bytes, comm.length < KL_COMM_LEN ? comm.length : KL_COMM_LEN);
 	line = first && !is_of_kernel(v, row) ? command_line(v, row, name) : NULL;
 	if (line)
-		snprintf(text, VIEW_CELL_MAX, "%s", line);
+		snprintf(text, VIEW_CELL_MAX, "%s", v->list.path ? line : skip_path(line));
 	else
 		snprintf(text, VIEW_CELL_MAX, "%.*s", (int)comm.length, (const char *)comm.bytes);
 }

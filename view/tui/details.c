@@ -10,6 +10,7 @@
 #include "view.h"
 
 #define VARIABLES_MAX KL_INSPECT_VARIABLES_MAX
+#define SECTIONS_MAX 16
 
 /**
  * struct details - state of the screen
@@ -103,8 +104,9 @@ static void print_overview(struct view *v, struct details *d, struct kl_buffer *
 		{ "Memory", "vm_size vm_peak rss rss_peak rss_anon rss_file rss_shmem swap_entries "
 			    "vm_data vm_stack vm_exec vm_locked page_tables mappings min_faults "
 			    "maj_faults" },
-		{ "Files and I/O", "open_files io_read_bytes io_write_bytes io_read_chars "
-				   "io_write_chars io_reads io_writes" },
+		{ "Files and I/O",
+		  "open_files io_read_bytes io_write_bytes io_read_chars "
+		  "io_write_chars io_reads io_writes ioprio blkio_delay swapin_delay" },
 		{ "Rights and signals", "capabilities no_new_privs seccomp traced oom_score_adj "
 					"signal signal_blocked" },
 		{ "In the kernel", "syscall user_ip user_sp" },
@@ -164,40 +166,85 @@ static void print_variables(struct view *v, struct details *d, struct kl_buffer 
 	}
 }
 
+/* The whole command line, as many lines as it takes. Control characters count as one cell each. */
+static void print_command(struct view *v, struct details *d, struct kl_buffer *to)
+{
+	size_t columns = screen_columns() > 8 ? (size_t)screen_columns() : 8, n = 0;
+	struct kl_details list;
+
+	if (kl_details_read(v->device, d->pid, KL_DETAIL_COMMAND, &list) || !list.n) {
+		kl_buffer_printf(to, "%s\n", d->comm);
+		kl_error_clear();
+		return;
+	}
+	for (size_t i = 0; i < list.entry[0].text_bytes; i++) {
+		char c = list.entry[0].text[i];
+
+		/* Not inside of a character. */
+		if ((c & 0xc0) != 0x80 && n++ == columns) {
+			kl_buffer_add_char(to, '\n');
+			n = 1;
+		}
+		kl_buffer_add_char(to, !c || c == '\n' || c == '\t' ? ' ' : c);
+	}
+	kl_buffer_add_char(to, '\n');
+	kl_details_deinit(&list);
+}
+
+static void print_locks(struct view *v, struct details *d, struct kl_buffer *to)
+{
+	locks_print(d->pid, to);
+}
+
 static const struct {
 	const char *title;
 	void (*print)(struct view *v, struct details *d, struct kl_buffer *to);
 } own[] = {
-	{ "Overview", print_overview },
-	{ "Threads", print_threads },
+	{ "Overview", print_overview },	  { "Threads", print_threads },
+	{ "Command", print_command },	  { "Locks", print_locks },
 	{ "Variables", print_variables },
 };
 
 #define OWN (sizeof(own) / sizeof(*own))
 
-/* Our own sections, with those of the options before the last one. */
+/* Our own sections, with those of the options after the first two. */
+#define OWN_FIRST 2
+
 static size_t sections(const struct view *v)
 {
-	return OWN + v->options->sections;
+	size_t n = OWN + v->options->sections;
+
+	return n < SECTIONS_MAX ? n : SECTIONS_MAX;
+}
+
+/* The options' section with this number, or NULL if it is our own, number *@at. */
+static const struct view_section *section_of(const struct view *v, size_t section, size_t *at)
+{
+	size_t others = v->options->sections;
+
+	*at = section < OWN_FIRST ? section : section - others;
+	return section >= OWN_FIRST && section < OWN_FIRST + others ?
+		       &v->options->section[section - OWN_FIRST] :
+		       NULL;
 }
 
 static const char *title_of(const struct view *v, size_t section)
 {
-	if (section < OWN - 1)
-		return own[section].title;
-	return section + 1 == sections(v) ? own[OWN - 1].title :
-					    v->options->section[section - OWN + 1].title;
+	size_t at;
+	const struct view_section *other = section_of(v, section, &at);
+
+	return other ? other->title : own[at].title;
 }
 
 static void print_section(struct view *v, struct details *d, struct kl_buffer *to)
 {
-	if (d->section < OWN - 1)
-		own[d->section].print(v, d, to);
-	else if (d->section + 1 == sections(v))
-		own[OWN - 1].print(v, d, to);
+	size_t at;
+	const struct view_section *other = section_of(v, d->section, &at);
+
+	if (other)
+		v->options->print_section(v->device, d->pid, other->what, to);
 	else
-		v->options->print_section(v->device, d->pid,
-					  v->options->section[d->section - OWN + 1].what, to);
+		own[at].print(v, d, to);
 }
 
 /* ------------------------------------------------------------------- screen */
@@ -232,11 +279,27 @@ static void look(struct view *v)
 	kl_buffer_deinit(&text);
 }
 
+/* The titles, of which as many are scrolled out as the selected one needs. Returns their number. */
+static int add_titles(const struct view *v, struct view_line *line, int end[SECTIONS_MAX])
+{
+	const struct details *d = v->data;
+	int columns = screen_columns();
+
+	line_begin(line);
+	for (size_t i = 0; i < sections(v); i++) {
+		line_printf(line, i == d->section ? STYLE_SELECTED : STYLE_CAPTION, " %s ",
+			    title_of(v, i));
+		end[i] = line->n;
+	}
+	return end[d->section] > columns ? end[d->section] - columns : 0;
+}
+
 static void draw(struct view *v)
 {
 	static const char *const keys[] = { "Tab", "Section ", "e",   "Events ",
 					    "s",   "Calls ",   "Esc", "List  " };
 	struct details *d = v->data;
+	int end[SECTIONS_MAX] = { 0 }, from;
 	struct view_line line;
 
 	line_begin(&line);
@@ -246,11 +309,8 @@ static void draw(struct view *v)
 		line_text(&line, STYLE_HEAD, " (has ended)");
 	line_to(&line, screen_columns(), STYLE_HEAD);
 	line_draw(&line, 0, 0, screen_columns(), 0, STYLE_PLAIN);
-	line_begin(&line);
-	for (size_t i = 0; i < sections(v); i++)
-		line_printf(&line, i == d->section ? STYLE_SELECTED : STYLE_CAPTION, " %s ",
-			    title_of(v, i));
-	line_draw(&line, 1, 0, screen_columns(), 0, STYLE_PLAIN);
+	from = add_titles(v, &line, end);
+	line_draw(&line, 1, 0, screen_columns(), from, STYLE_PLAIN);
 	text_draw(&d->text, 2, screen_rows() - 3);
 	view_draw_keys(v, keys, sizeof(keys) / sizeof(*keys));
 	screen_show(-1, 0);
@@ -266,6 +326,14 @@ static void choose(struct view *v, size_t section)
 	look(v);
 }
 
+static size_t find_section(const struct view *v, const char *title)
+{
+	for (size_t i = 0; i < sections(v); i++)
+		if (!strcmp(title_of(v, i), title))
+			return i;
+	return 0;
+}
+
 static void key(struct view *v, int key)
 {
 	struct details *d = v->data;
@@ -278,6 +346,15 @@ static void key(struct view *v, int key)
 		break;
 	case VIEW_KEY_BACK_TAB:
 		choose(v, d->section + sections(v) - 1);
+		break;
+	case 'l':
+		choose(v, find_section(v, "Files"));
+		break;
+	case 'w':
+		choose(v, find_section(v, "Command"));
+		break;
+	case 'x':
+		choose(v, find_section(v, "Locks"));
 		break;
 	case 'e':
 		events_enter(v, d->pid, d->comm, false);
@@ -294,6 +371,22 @@ static void key(struct view *v, int key)
 	}
 }
 
+static bool take_mouse(struct view *v, const struct view_mouse *mouse)
+{
+	int end[SECTIONS_MAX] = { 0 }, from;
+	struct view_line line;
+
+	if (mouse->kind != MOUSE_CLICK || mouse->y != 1)
+		return false;
+	from = add_titles(v, &line, end);
+	for (size_t i = 0; i < sections(v); i++)
+		if (from + mouse->x < end[i]) {
+			choose(v, i);
+			break;
+		}
+	return true;
+}
+
 static void leave(struct view *v)
 {
 	struct details *d = v->data;
@@ -307,6 +400,7 @@ static void leave(struct view *v)
 static const struct view_screen screen = {
 	.draw = draw,
 	.key = key,
+	.mouse = take_mouse,
 	.tick = look,
 	.leave = leave,
 };
@@ -336,9 +430,8 @@ void details_enter(struct view *v, const char *section)
 	}
 	d->pid = id;
 	column_command(v, v->list.shown[v->list.at], d->comm);
-	for (size_t i = 0; section && i < sections(v); i++)
-		if (!strcmp(title_of(v, i), section))
-			d->section = i;
+	if (section)
+		d->section = find_section(v, section);
 	find_variables(v, d);
 	d->inspect = kl_inspect_create(v->device, d->id, d->n);
 	if (!d->inspect) {

@@ -10,18 +10,23 @@
 /* Two columns of keys. */
 static const char *const lines[][4] = {
 	{ "Arrows", "move the bar; left, right: scroll", "F5 t", "tree or list" },
-	{ "PgUp PgDn", "a page", "+ -", "expand, collapse (tree)" },
+	{ "PgUp PgDn", "a page", "+ - *", "expand, collapse; all" },
 	{ "Home End", "first, last", "F6 > <", "choose what to sort by" },
 	{ "0-9", "go to the process with this ID", "P M T N", "by CPU, memory, time, PID" },
 	{ "F3 /", "search; F3: next", "I", "reverse the order" },
 	{ "F4 \\", "filter by command: a|b", "F7 ]", "nice value - 1 (root)" },
 	{ "u", "processes of one user", "F8 [", "nice value + 1" },
-	{ "H", "threads", "F9 k", "send a signal" },
-	{ "K", "kernel threads", "Enter", "details of the process" },
-	{ "Space", "tag; c: with children", "l", "its files" },
-	{ "U", "untag all", "e", "its events as they happen" },
-	{ "Z", "pause, resume", "s", "its system calls, like strace" },
-	{ "F2 S", "choose columns", "F10 q", "quit" },
+	{ "H", "threads", "i", "I/O priority" },
+	{ "K", "kernel threads", "a", "CPUs that it may run on" },
+	{ "p", "path of the program", "F9 k", "send a signal" },
+	{ "F", "the bar follows, or stays", "Enter", "details of the process" },
+	{ "Space", "tag; c: with children", "w", "its command line, wrapped" },
+	{ "U", "untag all", "l", "its files" },
+	{ "Tab", "processes or I/O", "x", "its locks on files" },
+	{ "#", "header", "e", "its events as they happen" },
+	{ "Z", "pause, resume", "s", "its system calls (strace)" },
+	{ "Mouse", "click: select, sort, key", "", "again: details, reverse" },
+	{ "F2 S C", "columns and options", "F10 q", "quit" },
 };
 
 #define LINES_NUMBER (sizeof(lines) / sizeof(*lines))

@@ -10,6 +10,7 @@
 #include "view.h"
 
 #define DEPTH_MAX 63
+#define WHEEL_ROWS 3
 
 /* ----------------------------------------------------------------- ids */
 
@@ -170,6 +171,34 @@ static void choose_rows(struct view *v)
 	}
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Another process may get the ID of one that has exited: it must not be tagged then. */
+static void untag_exited(struct view *v)
+{
+	struct view_ids *tagged = &v->list.tagged;
+	size_t rows = kl_processes_count(v->table), n = 0, kept = 0;
+	int32_t *ids = tagged->n ? calloc(rows + 1, sizeof(*ids)) : NULL;
+	bool there;
+
+	for (size_t row = 0; ids && row < rows; row++) {
+		ids[n] = kl_processes_row(v->table, row, &there);
+		n += there;
+	}
+	if (ids)
+		qsort(ids, n, sizeof(*ids), compare_ids);
+	for (size_t i = 0; i < tagged->n; i++)
+		if (ids && bsearch(&tagged->id[i], ids, n, sizeof(*ids), compare_ids))
+			tagged->id[kept++] = tagged->id[i];
+	tagged->n = kept;
+	free(ids);
+}
+
 static void place_bar(struct view *v)
 {
 	struct view_list *list = &v->list;
@@ -200,7 +229,21 @@ void list_arrange(struct view *v)
 	choose_rows(v);
 	if (list->tree)
 		find_branches(v);
+	untag_exited(v);
 	place_bar(v);
+}
+
+void list_sort(struct view *v, size_t at, bool reverse)
+{
+	struct view_list *list = &v->list;
+
+	/* Names and IDs in ascending order, amounts in descending order. */
+	list->descending = reverse && at == list->sort ?
+				   !list->descending :
+				   !column_is_text(v, at) && at != v->need[NEED_TID] &&
+					   at != v->need[NEED_PID] && at != v->need[NEED_UID];
+	list->sort = at;
+	list_arrange(v);
 }
 
 /* ------------------------------------------------------------------ the bar */
@@ -249,6 +292,67 @@ bool list_move(struct view *v, int key, int rows)
 	default:
 		return false;
 	}
+}
+
+/* Scroll the list; the bar moves only to stay visible. */
+static void scroll(struct view *v, bool down)
+{
+	struct view_list *list = &v->list;
+	size_t most = list->n > list->page ? list->n - list->page : 0;
+
+	if (down)
+		list->top = list->top + WHEEL_ROWS < most ? list->top + WHEEL_ROWS : most;
+	else
+		list->top = list->top > WHEEL_ROWS ? list->top - WHEEL_ROWS : 0;
+	if (list->at < list->top)
+		list_select(v, list->top);
+	else if (list->page && list->at >= list->top + list->page)
+		list_select(v, list->top + list->page - 1);
+}
+
+/* Columns have fixed places in the head; the last one takes the rest of the line. */
+static void click_head(struct view *v, int cell)
+{
+	int end = 0;
+
+	for (size_t i = 0; i < v->n_columns; i++) {
+		end += v->column[i].width + 1;
+		if (cell < end || i + 1 == v->n_columns) {
+			list_sort(v, v->column[i].at, true);
+			return;
+		}
+	}
+}
+
+static void click_row(struct view *v, size_t at)
+{
+	struct view_list *list = &v->list;
+
+	if (at >= list->n)
+		return;
+	list_select(v, at);
+	if (list->selected != list->clicked) {
+		list->clicked = list->selected;
+		return;
+	}
+	list->clicked = 0;
+	details_enter(v, NULL);
+}
+
+bool list_mouse(struct view *v, const struct view_mouse *mouse)
+{
+	struct view_list *list = &v->list;
+	int row = mouse->y - list->y;
+
+	if (mouse->kind != MOUSE_CLICK)
+		scroll(v, mouse->kind == MOUSE_WHEEL_DOWN);
+	else if (row == -1 && tab_rows())
+		tab_click(v, mouse->x);
+	else if (!row && mouse->x >= list->x)
+		click_head(v, mouse->x - list->x + list->left);
+	else if (row > 0 && (size_t)row <= list->page)
+		click_row(v, list->top + (size_t)row - 1);
+	return true;
 }
 
 void list_search(struct view *v, int step, bool from_next)
@@ -354,6 +458,9 @@ void list_draw(struct view *v, int y, int x, int rows)
 		list->top = list->at - page + 1;
 	if (list->top + page > list->n)
 		list->top = list->n > page ? list->n - page : 0;
+	list->y = y;
+	list->x = x;
+	list->page = page;
 	draw_head(v, y, x, width);
 	for (size_t i = 0; i < page && list->top + i < list->n; i++)
 		draw_row(v, list->top + i, y + 1 + (int)i, x, width, list->top + i == list->at);

@@ -11,7 +11,7 @@
 
 static int list_top(const struct view *v)
 {
-	return meter_rows(v);
+	return meter_rows(v) + tab_rows();
 }
 
 static int list_rows(const struct view *v)
@@ -28,29 +28,19 @@ static char *prompt_text(struct view *v)
 
 static void draw_prompt(struct view *v)
 {
-	enum view_style style = v->list.prompt == PROMPT_SEARCH && *v->list.search &&
-						!v->list.found ?
-					STYLE_FAILED :
-					STYLE_LABEL;
+	static const char *const search[] = { "F3", "Next   ", "S-F3", "Prev   ", "Esc", "Cancel" };
+	static const char *const filter[] = { "Enter", "Done  ", "Esc", "Clear  " };
+	bool searches = v->list.prompt == PROMPT_SEARCH;
+	bool failed = searches && *v->list.search && !v->list.found;
 	struct view_line line;
 
 	line_begin(&line);
-	if (v->list.prompt == PROMPT_SEARCH) {
-		line_text(&line, STYLE_KEY, "F3");
-		line_text(&line, STYLE_LABEL, "Next   ");
-		line_text(&line, STYLE_KEY, "S-F3");
-		line_text(&line, STYLE_LABEL, "Prev   ");
-		line_text(&line, STYLE_KEY, "Esc");
-		line_text(&line, STYLE_LABEL, "Cancel ");
-		line_text(&line, STYLE_KEY, " Search: ");
-	} else {
-		line_text(&line, STYLE_KEY, "Enter");
-		line_text(&line, STYLE_LABEL, "Done  ");
-		line_text(&line, STYLE_KEY, "Esc");
-		line_text(&line, STYLE_LABEL, "Clear  ");
-		line_text(&line, STYLE_KEY, " Filter: ");
-	}
-	line_text(&line, style, prompt_text(v));
+	if (searches)
+		view_add_keys(v, &line, search, sizeof(search) / sizeof(*search));
+	else
+		view_add_keys(v, &line, filter, sizeof(filter) / sizeof(*filter));
+	line_text(&line, STYLE_KEY, searches ? " Search: " : " Filter: ");
+	line_text(&line, failed ? STYLE_FAILED : STYLE_LABEL, prompt_text(v));
 	line_draw(&line, screen_rows() - 1, 0, screen_columns(), 0, STYLE_PLAIN);
 	screen_show(screen_rows() - 1, line.n);
 }
@@ -69,9 +59,13 @@ static void draw(struct view *v)
 		"F9",  "Kill  ",
 		"F10", "Quit",
 	};
+	static const char *const choice[] = { "Enter", "Choose ", "Esc", "Cancel " };
+	static const char *const checks[] = { "Space",	 "Change ", "Enter",
+					      "Set    ", "Esc",	    "Cancel " };
 	int top = list_top(v), rows = list_rows(v), x = 0;
 
 	meter_draw(v);
+	tab_draw(v, top - tab_rows());
 	if (v->menu.n)
 		x = menu_draw(v, top, rows);
 	list_draw(v, top, x, rows);
@@ -79,7 +73,12 @@ static void draw(struct view *v)
 		draw_prompt(v);
 		return;
 	}
-	view_draw_keys(v, keys, sizeof(keys) / sizeof(*keys));
+	if (v->menu.has_checks)
+		view_draw_keys(v, checks, sizeof(checks) / sizeof(*checks));
+	else if (v->menu.n)
+		view_draw_keys(v, choice, sizeof(choice) / sizeof(*choice));
+	else
+		view_draw_keys(v, keys, sizeof(keys) / sizeof(*keys));
 	screen_show(-1, 0);
 }
 
@@ -196,6 +195,42 @@ static void collapse(struct view *v, int key)
 	list_arrange(v);
 }
 
+/* Collapse all branches, or expand them if any is collapsed. */
+static void collapse_all(struct view *v)
+{
+	struct view_list *list = &v->list;
+	size_t rows = kl_processes_count(v->table);
+	bool there;
+
+	if (!list->tree)
+		return;
+	if (list->collapsed.n) {
+		ids_clear(&list->collapsed);
+	} else {
+		for (size_t row = 0; row + 1 < rows; row++)
+			if (kl_processes_depth(v->table, row + 1) >
+			    kl_processes_depth(v->table, row))
+				ids_put(&list->collapsed, kl_processes_row(v->table, row, &there),
+					true);
+	}
+	list_arrange(v);
+}
+
+/* The bar follows its process once it has been moved; until then, it stays at the top. */
+static void toggle_follow(struct view *v)
+{
+	int32_t id;
+
+	if (!list_selected(v, &id))
+		return;
+	v->list.moved = !v->list.moved;
+	v->list.selected = id;
+	if (v->list.moved)
+		view_say(v, "The bar follows process %d", id);
+	else
+		view_say(v, "The bar stays at its line");
+}
+
 /* Digits, typed one after the other, select the process with that ID. */
 static void type_id(struct view *v, int digit)
 {
@@ -217,30 +252,10 @@ static void toggle(struct view *v, bool *what)
 	list_arrange(v);
 }
 
-/* Handle keys that change what is shown. Returns false for other keys. */
-static bool show_key(struct view *v, int key)
+/* Handle keys that change the order. Returns false for other keys. */
+static bool order_key(struct view *v, int key)
 {
-	struct view_list *list = &v->list;
-
 	switch (key) {
-	case VIEW_KEY_F + 5:
-	case 't':
-		toggle(v, &list->tree);
-		return true;
-	case 'I':
-		toggle(v, &list->descending);
-		return true;
-	case 'K':
-		toggle(v, &list->kernel);
-		return true;
-	case 'H':
-		list->threads = !list->threads;
-		view_refresh(v);
-		return true;
-	case 'Z':
-		list->paused = !list->paused;
-		view_say(v, list->paused ? "Paused: Z resumes" : "Resumed");
-		return true;
 	case 'P':
 		sort_by(v, NEED_CPU, true);
 		return true;
@@ -253,10 +268,56 @@ static bool show_key(struct view *v, int key)
 	case 'N':
 		sort_by(v, NEED_TID, false);
 		return true;
+	case 'I':
+		toggle(v, &v->list.descending);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Handle keys that change what is shown. Returns false for other keys. */
+static bool show_key(struct view *v, int key)
+{
+	struct view_list *list = &v->list;
+
+	switch (key) {
+	case VIEW_KEY_F + 5:
+	case 't':
+		toggle(v, &list->tree);
+		return true;
+	case 'K':
+		toggle(v, &list->kernel);
+		return true;
+	case 'H':
+		list->threads = !list->threads;
+		view_refresh(v);
+		return true;
+	case 'Z':
+		list->paused = !list->paused;
+		view_say(v, list->paused ? "Paused: Z resumes" : "Resumed");
+		return true;
 	case '+':
 	case '-':
 	case '=':
 		collapse(v, key);
+		return true;
+	case '*':
+		collapse_all(v);
+		return true;
+	case 'F':
+		toggle_follow(v);
+		return true;
+	case 'p':
+		toggle(v, &list->path);
+		return true;
+	case '#':
+		list->meters = !list->meters;
+		return true;
+	case VIEW_KEY_TAB:
+	case VIEW_KEY_BACK_TAB:
+		/* There are two. */
+		tab_show(v, v->tab == TAB_MAIN ? TAB_IO : TAB_MAIN);
 		return true;
 	default:
 		return false;
@@ -305,6 +366,18 @@ static bool act_key(struct view *v, int key)
 	case 'l':
 		details_enter(v, "Files");
 		return true;
+	case 'x':
+		details_enter(v, "Locks");
+		return true;
+	case 'w':
+		details_enter(v, "Command");
+		return true;
+	case 'a':
+		menu_affinity(v);
+		return true;
+	case 'i':
+		menu_ioprio(v);
+		return true;
 	case 'e':
 	case 's':
 		enter_events(v, key == 's');
@@ -324,6 +397,7 @@ static void other_key(struct view *v, int key)
 		break;
 	case VIEW_KEY_F + 2:
 	case 'S':
+	case 'C':
 		view_enter(v, &setup_screen);
 		break;
 	case VIEW_KEY_F + 3:
@@ -362,8 +436,10 @@ static void key(struct view *v, int key)
 		return;
 	}
 	v->list.typed = 0;
-	if (!list_move(v, key, list_rows(v)) && !show_key(v, key) && !act_key(v, key))
+	v->list.clicked = 0;
+	if (!list_move(v, key, list_rows(v)) && !order_key(v, key) && !show_key(v, key) &&
+	    !act_key(v, key))
 		other_key(v, key);
 }
 
-const struct view_screen list_screen = { .draw = draw, .key = key };
+const struct view_screen list_screen = { .draw = draw, .key = key, .mouse = list_mouse };

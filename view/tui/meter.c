@@ -54,7 +54,7 @@ static int cpu_rows(const struct view *v)
 int meter_rows(const struct view *v)
 {
 	/* Small windows show only the processes. */
-	return screen_rows() < 12 ? 0 : cpu_rows(v) + TEXTS + 1;
+	return screen_rows() < 12 || !v->list.meters ? 0 : cpu_rows(v) + TEXTS + 1;
 }
 
 /*

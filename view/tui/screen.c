@@ -61,6 +61,9 @@ static const struct {
 
 static attr_t attributes[STYLE_COUNT];
 static SCREEN *screen;
+static struct view_mouse mouse;
+static bool was_mouse; /* the last key */
+static int more_clicks; /* at the same place, not yet returned */
 /* Set by a signal handler. */
 static _Atomic int asked;
 
@@ -106,12 +109,24 @@ static void add_restore(const char *text)
 	restore_length += length;
 }
 
+/* Reports of the mouse end up in the shell if they are not turned off: as ncurses does it. */
+static void add_mouse_off(void)
+{
+	const char *set = capability("XM");
+
+	if (set)
+		add_restore(tiparm(set, 0));
+	else if (capability("kmous"))
+		add_restore("\033[?1000l");
+}
+
 static void catch_signals(void)
 {
 	struct sigaction later = { .sa_handler = leave_later };
 	struct sigaction now = { .sa_handler = leave_now, .sa_flags = (int)SA_RESETHAND };
 
 	restore_length = 0;
+	add_mouse_off();
 	add_restore(capability("sgr0"));
 	add_restore(capability("cnorm"));
 	add_restore(capability("rmcup"));
@@ -202,6 +217,10 @@ int screen_open(bool color)
 
 void screen_close(void)
 {
+	screen_use_mouse(false);
+	/* After a click that quits, the release of the button must not reach the shell. */
+	if (was_mouse)
+		flushinp();
 	curs_set(1);
 	endwin();
 	delscreen(screen);
@@ -243,6 +262,41 @@ bool screen_is_unicode(void)
 
 /* -------------------------------------------------------------------- keys */
 
+/* ncurses merges presses and releases that it reads together into clicks, whatever the interval. */
+#define CLICKS (BUTTON1_CLICKED | BUTTON1_DOUBLE_CLICKED | BUTTON1_TRIPLE_CLICKED)
+
+void screen_use_mouse(bool on)
+{
+	/* Else ncurses waits after a press for what follows. */
+	mouseinterval(0);
+	mousemask(on ? BUTTON1_PRESSED | CLICKS | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
+}
+
+struct view_mouse screen_mouse(void)
+{
+	return mouse;
+}
+
+static int take_mouse(void)
+{
+	MEVENT event;
+
+	if (getmouse(&event) != OK)
+		return VIEW_KEY_NONE;
+	mouse = (struct view_mouse){ .y = event.y, .x = event.x };
+	if (event.bstate & BUTTON4_PRESSED)
+		mouse.kind = MOUSE_WHEEL_UP;
+	else if (event.bstate & BUTTON5_PRESSED)
+		mouse.kind = MOUSE_WHEEL_DOWN;
+	else if (event.bstate & BUTTON1_TRIPLE_CLICKED)
+		more_clicks = 2;
+	else if (event.bstate & BUTTON1_DOUBLE_CLICKED)
+		more_clicks = 1;
+	else if (!(event.bstate & (BUTTON1_PRESSED | BUTTON1_CLICKED)))
+		return VIEW_KEY_NONE;
+	return VIEW_KEY_MOUSE;
+}
+
 static int translate(int key)
 {
 	static const int keys[][2] = {
@@ -270,10 +324,16 @@ static int take_key(void)
 {
 	wint_t key;
 
+	if (more_clicks) {
+		more_clicks--;
+		return VIEW_KEY_MOUSE;
+	}
 	switch (get_wch(&key)) {
 	case KEY_CODE_YES:
-		return translate((int)key);
+		was_mouse = key == KEY_MOUSE;
+		return was_mouse ? take_mouse() : translate((int)key);
 	case OK:
+		was_mouse = false;
 		if (key == '\r')
 			return VIEW_KEY_ENTER;
 		return key == KEY_CONTROL('h') ? VIEW_KEY_BACKSPACE : (int)key;

@@ -137,10 +137,31 @@ enum {
 	VIEW_KEY_PAGE_DOWN,
 	VIEW_KEY_DELETE,
 	VIEW_KEY_BACK_TAB,
+	VIEW_KEY_MOUSE, /* screen_mouse() says what and where */
+};
+
+enum view_mouse_kind {
+	MOUSE_CLICK, /* of the left button */
+	MOUSE_WHEEL_UP,
+	MOUSE_WHEEL_DOWN,
+};
+
+struct view_mouse {
+	enum view_mouse_kind kind;
+	int y, x;
 };
 
 /* Wait for a key, at most @timeout_ms. Returns VIEW_KEY_NONE if there is none. */
 int screen_key(int timeout_ms);
+
+/* What VIEW_KEY_MOUSE was about. */
+struct view_mouse screen_mouse(void);
+
+/*
+ * Let the terminal report clicks and the wheel, or leave them to its own selection. Does nothing on
+ * terminals without a mouse.
+ */
+void screen_use_mouse(bool on);
 
 /* Number of the signal that has requested the end, or 0. */
 int screen_signal(void);

@@ -25,6 +25,7 @@ struct view_section {
  * @uid: only this user's processes; UINT64_MAX: all users
  * @interval_ns: time between refreshes
  * @threads: one row per thread
+ * @no_mouse: leave the mouse to the terminal
  * @color: use colors
  * @section: sections of the details, in addition to the view's own
  * @sections: number of them
@@ -35,6 +36,7 @@ struct view_options {
 	uint64_t uid;
 	uint64_t interval_ns;
 	bool threads;
+	bool no_mouse;
 	bool color;
 	const struct view_section *section;
 	size_t sections;

@@ -19,6 +19,7 @@
 #define MESSAGE_NS 4000000000u
 /* Rates need two reads: the first list appears after this time. */
 #define FIRST_LOOK_NS 100000000u
+#define WHEEL_LINES 3
 
 uint64_t view_now(void)
 {
@@ -54,12 +55,65 @@ bool view_refresh(struct view *v)
 		ret = kl_machine_read(v->machine);
 	if (ret < 0)
 		v->error = ret;
-	v->refresh_at = view_now() + v->options->interval_ns;
+	v->refresh_at = view_now() + v->interval_ns;
 	if (!v->error)
 		list_arrange(v);
 	if (!v->error && v->screen && v->screen->tick)
 		v->screen->tick(v);
 	return !v->error;
+}
+
+bool view_refresh_all(struct view *v)
+{
+	struct timespec pause = { .tv_nsec = FIRST_LOOK_NS };
+
+	if (!view_refresh(v))
+		return false;
+	nanosleep(&pause, NULL);
+	return view_refresh(v);
+}
+
+/* --------------------------------------------------------------- last line */
+
+/* The key with a name in the last line. */
+static int find_key(const char *name)
+{
+	static const struct {
+		const char *name;
+		int key;
+	} keys[] = {
+		{ "Enter", VIEW_KEY_ENTER },
+		{ "Esc", VIEW_KEY_ESCAPE },
+		{ "Tab", VIEW_KEY_TAB },
+		{ "Del", VIEW_KEY_DELETE },
+		{ "Space", ' ' },
+		{ "S-F3", VIEW_KEY_SHIFT_F + 3 },
+		{ "Any other key", VIEW_KEY_ESCAPE },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (!strcmp(name, keys[i].name))
+			return keys[i].key;
+	if (*name == 'F' && name[1])
+		return VIEW_KEY_F + atoi(name + 1);
+	return name[1] ? VIEW_KEY_NONE : *name;
+}
+
+void view_add_keys(struct view *v, struct view_line *line, const char *const *keys, size_t n)
+{
+	struct view_bar *bar = &v->bar;
+
+	for (size_t i = 0; i + 1 < n; i += 2) {
+		int begin = line->n;
+
+		line_text(line, STYLE_KEY, keys[i]);
+		line_text(line, STYLE_LABEL, keys[i + 1]);
+		if (bar->n == VIEW_KEYS_MAX)
+			continue;
+		bar->zone[bar->n].begin = begin;
+		bar->zone[bar->n].end = line->n;
+		bar->zone[bar->n++].key = find_key(keys[i]);
+	}
 }
 
 void view_draw_keys(struct view *v, const char *const *keys, size_t n)
@@ -73,12 +127,17 @@ void view_draw_keys(struct view *v, const char *const *keys, size_t n)
 		line_draw(&line, screen_rows() - 1, 0, columns, 0, STYLE_FAILED);
 		return;
 	}
-	for (size_t i = 0; i + 1 < n; i += 2) {
-		line_text(&line, STYLE_KEY, keys[i]);
-		line_text(&line, STYLE_LABEL, keys[i + 1]);
-	}
+	view_add_keys(v, &line, keys, n);
 	line_to(&line, columns, STYLE_LABEL);
 	line_draw(&line, screen_rows() - 1, 0, columns, 0, STYLE_PLAIN);
+}
+
+static int key_at(const struct view *v, int x)
+{
+	for (size_t i = 0; i < v->bar.n; i++)
+		if (x >= v->bar.zone[i].begin && x < v->bar.zone[i].end)
+			return v->bar.zone[i].key;
+	return VIEW_KEY_NONE;
 }
 
 /* -------------------------------------------------------------------- loop */
@@ -93,11 +152,31 @@ static int wait_ms(const struct view *v, uint64_t look_at)
 	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
 }
 
-static void take_key(struct view *v, int key)
+static void take_mouse(struct view *v)
+{
+	struct view_mouse mouse = screen_mouse();
+	int key = mouse.kind == MOUSE_WHEEL_UP ? VIEW_KEY_UP : VIEW_KEY_DOWN;
+
+	if (mouse.kind == MOUSE_CLICK && mouse.y == screen_rows() - 1) {
+		/* A click on a message removes it. */
+		v->message_until = 0;
+		view_take_key(v, key_at(v, mouse.x));
+	} else if (v->menu.n) {
+		menu_mouse(v, &mouse);
+	} else if ((!v->screen->mouse || !v->screen->mouse(v, &mouse)) &&
+		   mouse.kind != MOUSE_CLICK) {
+		for (int i = 0; i < WHEEL_LINES; i++)
+			v->screen->key(v, key);
+	}
+}
+
+void view_take_key(struct view *v, int key)
 {
 	if (key == VIEW_KEY_NONE || key == VIEW_KEY_RESIZED)
 		return;
-	if (key == KEY_CONTROL('l'))
+	if (key == VIEW_KEY_MOUSE)
+		take_mouse(v);
+	else if (key == KEY_CONTROL('l'))
 		screen_redraw();
 	else if (v->menu.n)
 		menu_key(v, key);
@@ -118,11 +197,12 @@ static void loop(struct view *v)
 		int key;
 
 		screen_erase();
+		v->bar.n = 0;
 		v->screen->draw(v);
 		key = screen_key(wait_ms(v, look_at));
 		/* Handle pending keys before drawing the screen again. */
 		for (int i = 0; key != VIEW_KEY_NONE && i < 64 && !is_over(v); i++) {
-			take_key(v, key);
+			view_take_key(v, key);
 			key = screen_key(0);
 		}
 		if (is_over(v))
@@ -140,23 +220,27 @@ static void loop(struct view *v)
 
 /* --------------------------------------------------------- begin and end */
 
+static int take_options(struct view *v)
+{
+	const struct view_tab_setup *tab = &v->tabs[v->tab];
+
+	return column_set_all(v, v->options->columns ? v->options->columns : tab->columns,
+			      tab->sort);
+}
+
 static int begin(struct view *v)
 {
-	struct timespec pause = { .tv_nsec = FIRST_LOOK_NS };
 	int ret;
 
 	v->machine = kl_machine_create(v->device);
 	if (!v->machine)
 		return -ENOMEM;
-	ret = column_set_all(v, v->options->columns);
-	if (ret)
-		return ret;
-	v->list.sort = v->need[NEED_CPU];
-	if (!view_refresh(v))
-		return v->error;
-	nanosleep(&pause, NULL);
-	view_refresh(v);
-	return v->error;
+	ret = tab_init(v);
+	if (!ret)
+		ret = take_options(v);
+	if (!ret)
+		view_refresh_all(v);
+	return ret ? ret : v->error;
 }
 
 static void end(struct view *v)
@@ -164,9 +248,23 @@ static void end(struct view *v)
 	follow_wait_all();
 	menu_close(v);
 	list_free(v);
+	tab_free(v);
 	column_free_all(v);
 	command_free_all();
 	kl_machine_destroy(v->machine);
+}
+
+static int run(struct view *v)
+{
+	int ret = screen_open(v->options->color);
+
+	if (ret)
+		return ret;
+	screen_use_mouse(v->mouse);
+	view_enter(v, &list_screen);
+	loop(v);
+	screen_close();
+	return v->error;
 }
 
 bool view_is_possible(const char **why)
@@ -179,19 +277,19 @@ int view_processes(struct kl_device *device, const struct view_options *options)
 	struct view v = {
 		.device = device,
 		.options = options,
-		.list = { .descending = true, .threads = options->threads, .uid = options->uid },
+		.interval_ns = options->interval_ns,
+		.mouse = !options->no_mouse,
+		.list = { .descending = true,
+			  .threads = options->threads,
+			  .uid = options->uid,
+			  .path = true,
+			  .meters = true },
 	};
-	int ret = begin(&v), signal = 0;
+	int ret = begin(&v), signal;
 
 	if (!ret)
-		ret = screen_open(options->color);
-	if (!ret) {
-		view_enter(&v, &list_screen);
-		loop(&v);
-		signal = screen_signal();
-		screen_close();
-		ret = v.error;
-	}
+		ret = run(&v);
+	signal = screen_signal();
 	end(&v);
 	/* Ctrl-C only quits the view; the other signals must end the program. */
 	if (signal && signal != SIGINT)

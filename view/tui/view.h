@@ -14,6 +14,7 @@
 enum {
 	VIEW_PROMPT_MAX = 64,
 	VIEW_CELL_MAX = 256,
+	VIEW_KEYS_MAX = 16,
 };
 
 struct view;
@@ -53,6 +54,23 @@ enum view_need {
 	NEED_COUNT,
 };
 
+enum view_tab {
+	TAB_MAIN,
+	TAB_IO,
+	TAB_COUNT,
+};
+
+/**
+ * struct view_tab_setup - what a tab of the list shows while another one is shown
+ * @columns: names, separated by commas
+ * @sort: name of a column
+ */
+struct view_tab_setup {
+	char *columns;
+	char *sort;
+	bool descending;
+};
+
 /* Process and thread IDs. */
 struct view_ids {
 	int32_t *id;
@@ -68,6 +86,7 @@ void ids_clear(struct view_ids *ids);
  * @draw: draws it
  * @key: handles a key
  * @tick: called at each refresh, after the processes have been read; or NULL
+ * @mouse: handles a click or the wheel, and returns true if it did; or NULL
  * @often_ms: interval of calls of `look`, which reads its data; 0: never
  * @leave: frees its data when another screen takes its place; or NULL
  */
@@ -75,6 +94,7 @@ struct view_screen {
 	void (*draw)(struct view *view);
 	void (*key)(struct view *view, int key);
 	void (*tick)(struct view *view);
+	bool (*mouse)(struct view *view, const struct view_mouse *mouse);
 	int often_ms;
 	void (*look)(struct view *view);
 	void (*leave)(struct view *view);
@@ -87,19 +107,27 @@ typedef void (*view_chosen_fn)(struct view *view, int64_t value);
 struct view_item {
 	char text[40];
 	int64_t value;
+	bool on; /* of a menu with checks */
 };
 
 /**
  * struct view_menu - a menu at the left of the list
  * @title: its head
  * @at: selected item; @top: first item on the screen
- * @chosen: called with the value of the chosen item
+ * @y: line of its head
+ * @has_checks: several items can be chosen
+ * @chosen: called with the value of the chosen item, while the menu is still there
+ * @about: process that it is about, and its start time; 0: none
  */
 struct view_menu {
 	const char *title;
 	struct view_item *item;
 	size_t n, at, top;
+	int y;
+	bool has_checks;
 	view_chosen_fn chosen;
+	int32_t about;
+	uint64_t about_start;
 };
 
 enum view_prompt {
@@ -116,6 +144,8 @@ enum view_prompt {
  * @moved: the bar has been moved; until then it stays at the top
  * @top: first row on the screen
  * @left: number of cells scrolled out at the left
+ * @y: line of the head; @x: its first cell; @page: number of rows that the screen shows
+ * @clicked: process that was clicked last; 0 after a key
  * @sort: column of the table
  * @found: the search has a match
  */
@@ -124,10 +154,11 @@ struct view_list {
 	uint64_t *more;
 	size_t n, room;
 	int32_t selected;
-	size_t at, top;
-	int left;
+	size_t at, top, page;
+	int left, y, x;
+	int32_t clicked;
 	bool moved;
-	bool tree, threads, kernel, paused;
+	bool tree, threads, kernel, paused, path, meters;
 	size_t sort;
 	bool descending;
 	uint64_t uid;
@@ -138,6 +169,17 @@ struct view_list {
 	struct view_ids tagged, collapsed;
 };
 
+/**
+ * struct view_bar - the keys in the last line, which can be clicked
+ */
+struct view_bar {
+	struct {
+		int begin, end; /* cells */
+		int key;
+	} zone[VIEW_KEYS_MAX];
+	size_t n;
+};
+
 struct view {
 	struct kl_device *device;
 	const struct view_options *options;
@@ -146,6 +188,12 @@ struct view {
 	struct view_column *column;
 	size_t n_columns;
 	size_t need[NEED_COUNT];
+	enum view_tab tab;
+	struct view_tab_setup tabs[TAB_COUNT];
+	uint64_t interval_ns;
+	bool mouse;
+	bool explained; /* why there are no delays */
+	struct view_bar bar;
 	struct view_list list;
 	struct view_menu menu; /* `n` is 0: no menu */
 	const struct view_screen *screen;
@@ -169,14 +217,31 @@ void view_say(struct view *view, const char *format, ...) __attribute__((format(
 /* Read processes and machine now. Returns false if the view must end. */
 bool view_refresh(struct view *view);
 
-/* Draw the last line: pairs of a key and its label, as "F1Help". */
+/* The same twice, shortly after another: the first read of new columns has no rates. */
+bool view_refresh_all(struct view *view);
+
+/* Append pairs of a key and its label to the last line, as "F1Help"; they can be clicked. */
+void view_add_keys(struct view *view, struct view_line *line, const char *const *keys, size_t n);
+
+/* Draw the last line: such pairs, or the message if there is one. */
 void view_draw_keys(struct view *view, const char *const *keys, size_t n);
+
+/* Handle a key as if it were typed. */
+void view_take_key(struct view *view, int key);
 
 /* ------------------------------------------------------------- column.c */
 
-/* Set columns by names, separated by commas; NULL: the default. Returns 0 or a negative errno. */
-int column_set_all(struct view *view, const char *names);
+/*
+ * Set columns by names, separated by commas, and the sort column; NULL: as before. Returns 0 or a
+ * negative errno.
+ */
+int column_set_all(struct view *view, const char *names, const char *sort);
 void column_free_all(struct view *view);
+/* Names of the columns, separated by commas, or NULL; the caller frees them. */
+char *column_names(const struct view *view);
+const char *column_sorted(const struct view *view);
+/* Can this column be shown? */
+bool column_is_valid(struct view *view, const char *name);
 
 /* Print a cell. */
 void column_print(const struct view *view, const struct view_column *column, size_t row,
@@ -204,6 +269,9 @@ void command_free_all(void);
 void list_arrange(struct view *view);
 void list_draw(struct view *view, int y, int x, int rows);
 bool list_move(struct view *view, int key, int rows);
+bool list_mouse(struct view *view, const struct view_mouse *mouse);
+/* Sort by a column of the table; by the same one: in reverse. */
+void list_sort(struct view *view, size_t at, bool reverse);
 void list_select(struct view *view, size_t at);
 /* Go to the next match of the search, in steps of 1 or -1. */
 void list_search(struct view *view, int step, bool from_next);
@@ -221,18 +289,43 @@ void meter_draw(const struct view *view);
 
 void menu_close(struct view *view);
 void menu_key(struct view *view, int key);
+void menu_mouse(struct view *view, const struct view_mouse *mouse);
 /* Returns the number of cells that it takes. */
 int menu_draw(struct view *view, int y, int rows);
 
 void menu_sort(struct view *view);
 void menu_user(struct view *view);
 void menu_signal(struct view *view);
+void menu_ioprio(struct view *view);
+void menu_affinity(struct view *view);
 
 /* ------------------------------------------------------------- change.c */
 
 /* Change the tagged processes, or the selected one. */
 void change_nice(struct view *view, int by);
 void change_signal(struct view *view, int signal);
+void change_setting(struct view *view, const struct kl_setting *setting);
+
+/* ---------------------------------------------------------------- tab.c */
+
+/* Set all tabs to their defaults. Returns 0 or a negative errno. */
+int tab_init(struct view *view);
+/* Set the columns of a tab that is not shown to those of the names that can be shown, if any. */
+bool tab_set_columns(struct view *view, enum view_tab tab, const char *names);
+void tab_free(struct view *view);
+/* Update what is known of the tab that is shown. */
+void tab_store(struct view *view);
+void tab_show(struct view *view, enum view_tab tab);
+/* Number of lines that the names of the tabs take. */
+int tab_rows(void);
+void tab_draw(const struct view *view, int y);
+void tab_click(struct view *view, int x);
+const char *tab_name(enum view_tab tab);
+
+/* -------------------------------------------------------------- locks.c */
+
+/* Print the locks on files that a process holds. */
+void locks_print(int32_t pid, struct kl_buffer *to);
 
 /* --------------------------------------------------------------- text.c */
 

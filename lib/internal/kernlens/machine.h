@@ -56,6 +56,7 @@ struct kl_machine_cpu {
  * @running: user and kernel threads that are on a CPU or ready to run
  * @interrupts: device interrupts per second since the previous read
  * @softirqs: software interrupts per second since the previous read
+ * @has_delays: the kernel counts the delays of new tasks (kernel.task_delayacct)
  */
 struct kl_machine_state {
 	uint64_t total_memory;
@@ -75,6 +76,7 @@ struct kl_machine_state {
 	uint32_t running;
 	double interrupts;
 	double softirqs;
+	bool has_delays;
 };
 
 struct kl_machine;

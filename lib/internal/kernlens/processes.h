@@ -53,7 +53,7 @@ void kl_processes_destroy(struct kl_processes *processes);
  * kl_processes_add - add a column, before the first read
  * @processes: table
  * @name: a variable, "VARIABLE/s", "cpu%", "mem%", "shared" (memory of files and shared memory),
- *        "io/s" (bytes read and written), "switches/s" or "faults/s" (of both kinds)
+ *        "io_bytes" and "io/s" (bytes read and written), "switches/s" or "faults/s" (of both kinds)
  *
  * Returns its index, which is that of an identical column if there is one, or -EINVAL with an
  * error text.
