@@ -26,6 +26,7 @@ enum {
 	KEY_MENU,
 	KEY_COMM,
 	KEY_NO_MOUSE,
+	KEY_NO_SETUP,
 };
 
 static const struct cli_option options[] = {
@@ -44,6 +45,7 @@ static const struct cli_option options[] = {
 	{ KEY_SHOW, "show", "LIST", "for a PID: wait, stack, files ... (all but env)" },
 	{ KEY_MENU, "menu", NULL, "for a PID: a numbered menu" },
 	{ KEY_NO_MOUSE, "no-mouse", NULL, "full-screen view: leave the mouse to the terminal" },
+	{ KEY_NO_SETUP, "no-setup", NULL, "full-screen view: neither use nor save a setup" },
 	{},
 };
 
@@ -79,10 +81,10 @@ struct proc {
 	uint64_t uid; /* UINT64_MAX: all users */
 	int pid_column, uid_column, comm_column;
 	int by_column; /* -1: not sorted */
-	bool all, threads, tree, watch, menu, no_mouse;
+	bool all, threads, tree, watch, menu, no_mouse, no_setup;
 	uint32_t sections; /* bits 1u << CLI_PROC_* of the page about one process; 0: a list */
 	enum cli_proc_style style;
-	uint64_t interval_ns;
+	uint64_t interval_ns; /* 0: not given */
 	int32_t *ids;
 	size_t n_ids;
 };
@@ -182,6 +184,9 @@ static void take_option(const struct cli_command *self, struct proc *p, int key,
 		break;
 	case KEY_NO_MOUSE:
 		p->no_mouse = true;
+		break;
+	case KEY_NO_SETUP:
+		p->no_setup = true;
 		break;
 	case KEY_CSV:
 		p->style = CLI_PROC_CSV;
@@ -392,6 +397,7 @@ static int run_view(const struct proc *p, struct kl_device *device)
 		.interval_ns = p->interval_ns,
 		.threads = p->threads,
 		.no_mouse = p->no_mouse,
+		.no_setup = p->no_setup,
 	};
 
 	return cli_proc_view(device, &options);
@@ -399,7 +405,7 @@ static int run_view(const struct proc *p, struct kl_device *device)
 
 static int exec_proc(const struct cli_command *self, int argc, char **argv)
 {
-	struct proc p = { .uid = UINT64_MAX, .by_column = -1, .interval_ns = 1000000000 };
+	struct proc p = { .uid = UINT64_MAX, .by_column = -1 };
 	struct kl_device *device;
 	struct cli_parser parser;
 	int key, status;
@@ -419,6 +425,8 @@ static int exec_proc(const struct cli_command *self, int argc, char **argv)
 		free(p.ids);
 		return status;
 	}
+	if (!p.interval_ns)
+		p.interval_ns = 1000000000;
 	if (p.menu || p.sections) {
 		if (!p.menu)
 			cli_start_pager();

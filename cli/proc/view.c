@@ -57,5 +57,7 @@ int cli_proc_view(struct kl_device *device, struct view_options *options)
 	error = view_processes(device, options);
 	if (error && !*kl_error_text())
 		return cli_error(error, "cannot use the terminal: %s", strerror(-error));
+	if (!error && *kl_error_text())
+		cli_note("the setup is not saved: %s", kl_error_text());
 	return error ? cli_library_error(error, NULL) : 0;
 }

@@ -26,7 +26,7 @@ static const char *const lines[][4] = {
 	{ "#", "header", "e", "its events as they happen" },
 	{ "Z", "pause, resume", "s", "its system calls (strace)" },
 	{ "Mouse", "click: select, sort, key", "", "again: details, reverse" },
-	{ "F2 S C", "columns and options", "F10 q", "quit" },
+	{ "F2 S C", "columns and options", "F10 q", "quit; saves the setup" },
 };
 
 #define LINES_NUMBER (sizeof(lines) / sizeof(*lines))

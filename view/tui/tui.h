@@ -21,11 +21,12 @@ struct view_section {
 
 /**
  * struct view_options - initial settings
- * @columns: names separated by commas, as in `kernlens proc -v`; NULL: the default
+ * @columns: names separated by commas, as in `kernlens proc -v`; NULL: as saved
  * @uid: only this user's processes; UINT64_MAX: all users
- * @interval_ns: time between refreshes
- * @threads: one row per thread
+ * @interval_ns: time between refreshes; 0: as saved
+ * @threads: one row per thread; false: as saved
  * @no_mouse: leave the mouse to the terminal
+ * @no_setup: neither use nor save a setup
  * @color: use colors
  * @section: sections of the details, in addition to the view's own
  * @sections: number of them
@@ -37,6 +38,7 @@ struct view_options {
 	uint64_t interval_ns;
 	bool threads;
 	bool no_mouse;
+	bool no_setup;
 	bool color;
 	const struct view_section *section;
 	size_t sections;
@@ -49,9 +51,11 @@ struct view_options {
  * @device: source of the data
  * @options: initial settings
  *
- * stdin and stdout must be the terminal, which is restored on return. Returns 0, or a negative
- * errno with the library's error text or, if that is empty, for an error of the terminal. A signal
- * that ends programs is raised again after the terminal has been restored.
+ * stdin and stdout must be the terminal, which is restored on return. When the user quits, the
+ * setup is saved in the user's configuration directory, if it has changed; an error text with a
+ * result of 0 says why it could not be saved. Returns 0, or a negative errno with the library's
+ * error text or, if that is empty, for an error of the terminal. A signal that ends programs is
+ * raised again after the terminal has been restored.
  */
 int view_processes(struct kl_device *device, const struct view_options *options);
 

@@ -220,14 +220,6 @@ static void loop(struct view *v)
 
 /* --------------------------------------------------------- begin and end */
 
-static int take_options(struct view *v)
-{
-	const struct view_tab_setup *tab = &v->tabs[v->tab];
-
-	return column_set_all(v, v->options->columns ? v->options->columns : tab->columns,
-			      tab->sort);
-}
-
 static int begin(struct view *v)
 {
 	int ret;
@@ -237,7 +229,7 @@ static int begin(struct view *v)
 		return -ENOMEM;
 	ret = tab_init(v);
 	if (!ret)
-		ret = take_options(v);
+		ret = saved_load(v);
 	if (!ret)
 		view_refresh_all(v);
 	return ret ? ret : v->error;
@@ -248,6 +240,7 @@ static void end(struct view *v)
 	follow_wait_all();
 	menu_close(v);
 	list_free(v);
+	saved_free(v);
 	tab_free(v);
 	column_free_all(v);
 	command_free_all();
@@ -262,6 +255,9 @@ static int run(struct view *v)
 		return ret;
 	screen_use_mouse(v->mouse);
 	view_enter(v, &list_screen);
+	if (*v->list.filter)
+		view_say(v, "Only commands with \"%s\" are shown; F4 and Esc show all",
+			 v->list.filter);
 	loop(v);
 	screen_close();
 	return v->error;
@@ -277,19 +273,20 @@ int view_processes(struct kl_device *device, const struct view_options *options)
 	struct view v = {
 		.device = device,
 		.options = options,
-		.interval_ns = options->interval_ns,
-		.mouse = !options->no_mouse,
-		.list = { .descending = true,
-			  .threads = options->threads,
-			  .uid = options->uid,
-			  .path = true,
-			  .meters = true },
+		.interval_ns = 1000000000,
+		.mouse = true,
+		.list = { .descending = true, .uid = options->uid, .path = true, .meters = true },
 	};
 	int ret = begin(&v), signal;
 
 	if (!ret)
 		ret = run(&v);
 	signal = screen_signal();
+	if (!ret)
+		kl_error_clear();
+	/* If a signal has ended the view, the setup stays as it was, as in htop. */
+	if (!ret && v.over)
+		saved_store(&v);
 	end(&v);
 	/* Ctrl-C only quits the view; the other signals must end the program. */
 	if (signal && signal != SIGINT)

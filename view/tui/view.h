@@ -180,6 +180,8 @@ struct view_bar {
 	size_t n;
 };
 
+struct view_saved;
+
 struct view {
 	struct kl_device *device;
 	const struct view_options *options;
@@ -190,6 +192,7 @@ struct view {
 	size_t need[NEED_COUNT];
 	enum view_tab tab;
 	struct view_tab_setup tabs[TAB_COUNT];
+	struct view_saved *saved;
 	uint64_t interval_ns;
 	bool mouse;
 	bool explained; /* why there are no delays */
@@ -321,6 +324,17 @@ int tab_rows(void);
 void tab_draw(const struct view *view, int y);
 void tab_click(struct view *view, int x);
 const char *tab_name(enum view_tab tab);
+
+/* -------------------------------------------------------------- saved.c */
+
+/*
+ * Set up the view as it was left the last time, then as the options request. Returns 0 or a
+ * negative errno.
+ */
+int saved_load(struct view *view);
+/* Save the setup, if it has changed. Sets an error text if it cannot be saved. */
+void saved_store(struct view *view);
+void saved_free(struct view *view);
 
 /* -------------------------------------------------------------- locks.c */
 
