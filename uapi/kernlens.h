@@ -465,6 +465,7 @@ struct kl_abi_status {
 #include "detail.h"
 #include "limits.h"
 #include "set.h"
+#include "unwind.h"
 
 /* On any descriptor of the device. */
 #define KL_IOC_INFO _IOWR(KL_IOC_TYPE, 0x00, struct kl_abi_info)
@@ -487,7 +488,8 @@ struct kl_abi_status {
  * On a session's descriptor. An attached descriptor can read; it can also use WRITE, USE, PROGRAM,
  * RULE, RESIZE, SNAPSHOT and FREEZE if its opener is allowed to change the session. All other
  * changes are reserved for the creator. poll() reports POLLPRI if, since the last STATS on the
- * descriptor, an alarm was raised, a snapshot was requested, or the session froze.
+ * descriptor, an alarm was raised, a snapshot was requested, the session froze, or a stack trace led
+ * to a file without an unwind table.
  */
 #define KL_IOC_MASKSET_WRITE _IOWR(KL_IOC_TYPE, 0x20, struct kl_abi_maskset)
 #define KL_IOC_MASKSET_READ _IOWR(KL_IOC_TYPE, 0x21, struct kl_abi_maskset)
@@ -516,6 +518,7 @@ struct kl_abi_status {
  * running.
  */
 #define KL_IOC_SNAPSHOT _IO(KL_IOC_TYPE, 0x37)
+#define KL_IOC_UNWIND _IOWR(KL_IOC_TYPE, 0x38, struct kl_abi_unwind)
 /* 0x40..0x4f: latency.h; LATENCY is for the creator, LATENCY_READ for anyone who may read */
 
 #include "latency.h"

@@ -17,6 +17,7 @@
 #include "../base/base.h"
 #include "elf_debug.h"
 #include "elf_names.h"
+#include "elf_unwind.h"
 
 #define SEGMENTS_MAX 64
 #define FAR (1u << 20) /* after a function of unknown size */
@@ -44,6 +45,8 @@ struct kl_elf_names {
 	struct kl_dwarf *dwarf; /* of one of the two files */
 	bool looked_up; /* whether @dwarf has been looked up */
 	char build_id[KL_BUILD_ID_TEXT];
+	struct kl_cfi_table unwind;
+	bool compiled; /* whether @unwind has been compiled */
 };
 
 static void close_file(struct file *file)
@@ -192,6 +195,7 @@ void kl_elf_names_close(struct kl_elf_names *names)
 	kl_dwarf_close(names->dwarf);
 	close_file(&names->own);
 	close_file(&names->debug);
+	kl_cfi_deinit(&names->unwind);
 	free(names->function);
 	free(names);
 }
@@ -325,4 +329,30 @@ bool kl_elf_names_line(struct kl_elf_names *names, uint64_t address, struct kl_d
 	struct kl_dwarf *dwarf = get_dwarf(names);
 
 	return dwarf && kl_dwarf_line(dwarf, address, frame);
+}
+
+const struct kl_cfi_table *kl_elf_names_unwind(struct kl_elf_names *names)
+{
+	if (!names->compiled && kl_elf_unwind(names->own.elf, names->debug.elf, &names->unwind))
+		kl_cfi_deinit(&names->unwind);
+	names->compiled = true;
+	return &names->unwind;
+}
+
+const char *kl_elf_names_needed(const struct kl_elf_names *names, size_t index)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Dyn entry;
+
+	while ((section = elf_nextscn(names->own.elf, section))) {
+		Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_DYNAMIC ?
+					 elf_getdata(section, NULL) :
+					 NULL;
+
+		for (int i = 0; data && gelf_getdyn(data, i, &entry); i++)
+			if (entry.d_tag == DT_NEEDED && !index--)
+				return elf_strptr(names->own.elf, header.sh_link, entry.d_un.d_val);
+	}
+	return NULL;
 }

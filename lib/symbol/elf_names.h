@@ -3,6 +3,7 @@
 #ifndef KL_LIB_ELF_NAMES_H
 #define KL_LIB_ELF_NAMES_H
 
+#include "cfi.h"
 #include "dwarf.h"
 
 struct kl_elf_names;
@@ -40,5 +41,11 @@ bool kl_elf_names_place(struct kl_elf_names *names, const char *name, uint64_t *
 
 /* Like kl_dwarf_line(), for an address of the file; reads debug information on first use. */
 bool kl_elf_names_line(struct kl_elf_names *names, uint64_t address, struct kl_dwarf_frame *frame);
+
+/* The unwind table; empty if the file has none or is damaged. Compiled on first use. */
+const struct kl_cfi_table *kl_elf_names_unwind(struct kl_elf_names *names);
+
+/* Name number @index of the libraries that the file needs; NULL after the last. */
+const char *kl_elf_names_needed(const struct kl_elf_names *names, size_t index);
 
 #endif /* KL_LIB_ELF_NAMES_H */

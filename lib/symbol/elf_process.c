@@ -33,12 +33,14 @@ enum request_kind {
 	REQUEST_FIND,
 	REQUEST_PLACE,
 	REQUEST_LINES,
+	REQUEST_UNWIND,
+	REQUEST_NEEDED,
 };
 
 struct request {
 	uint32_t kind;
 	uint32_t number;
-	uint64_t place;
+	uint64_t place; /* FIND: in the file; UNWIND, NEEDED: number of the first row, the name */
 	uint32_t lines; /* FIND: whether to include lines; LINES: number of addresses */
 	union {
 		char path[PATH_BYTES]; /* OPEN: the file's path, may be empty; PLACE: a name */
@@ -46,7 +48,10 @@ struct request {
 	};
 };
 
-/* Followed by struct found (FIND) or struct line (LINES) entries, and NUL-terminated texts. */
+/*
+ * Followed by struct found (FIND), struct line (LINES) or struct kl_unwind_row (UNWIND) entries, and
+ * NUL-terminated texts.
+ */
 struct answer {
 	int32_t n; /* number of entries, or negative errno */
 	char build_id[KL_BUILD_ID_TEXT];
@@ -64,6 +69,9 @@ struct line {
 	uint32_t line; /* 0: unknown */
 	uint32_t source;
 };
+
+#define ROW_BYTES sizeof(struct kl_unwind_row)
+#define ROWS_MAX ((MESSAGE_BYTES - sizeof(struct answer)) / ROW_BYTES)
 
 struct kl_elf_process {
 	pid_t pid; /* 0: not running */
@@ -201,6 +209,34 @@ static size_t answer_place(struct kl_elf_names *names, const struct request *req
 	return sizeof(*answer);
 }
 
+/* As many rows as fit. */
+static size_t answer_unwind(struct kl_elf_names *names, const struct request *request,
+			    char *message)
+{
+	const struct kl_cfi_table *table = names ? kl_elf_names_unwind(names) : NULL;
+	struct answer *answer = (struct answer *)message;
+	size_t n = table && request->place < table->n ? table->n - request->place : 0;
+
+	if (n > ROWS_MAX)
+		n = ROWS_MAX;
+	answer->n = (int32_t)n;
+	if (n)
+		memcpy(message + sizeof(*answer), &table->row[request->place], n * ROW_BYTES);
+	return sizeof(*answer) + n * ROW_BYTES;
+}
+
+static size_t answer_needed(struct kl_elf_names *names, const struct request *request,
+			    char *message)
+{
+	struct answer *answer = (struct answer *)message;
+	size_t length = sizeof(*answer);
+	const char *name = names ? kl_elf_names_needed(names, request->place) : NULL;
+
+	answer->n = !!name;
+	add_text(message, &length, name);
+	return length;
+}
+
 static size_t answer_open(struct kl_elf_names **names, const struct request *request, int fd,
 			  char *message)
 {
@@ -239,6 +275,12 @@ static void serve(int socket)
 			break;
 		case REQUEST_LINES:
 			length = answer_lines(*of, &request, message);
+			break;
+		case REQUEST_UNWIND:
+			length = answer_unwind(*of, &request, message);
+			break;
+		case REQUEST_NEEDED:
+			length = answer_needed(*of, &request, message);
 			break;
 		default:
 			length = answer_find(*of, &request, message);
@@ -478,4 +520,56 @@ int kl_elf_process_lines(struct kl_elf_process *process, unsigned int number,
 		line[i].line = line[i].source ? found.line : 0;
 	}
 	return answer.n;
+}
+
+/* Add the rows from an answer. Returns how many, or a negative errno. */
+static int take_rows(const struct kl_elf_process *process, size_t bytes, struct kl_cfi_table *table)
+{
+	struct kl_unwind_row *grown;
+	struct answer answer;
+
+	memcpy(&answer, process->message, sizeof(answer));
+	if (answer.n <= 0 || sizeof(answer) + (size_t)answer.n * ROW_BYTES > bytes)
+		return 0;
+	while (table->n + (size_t)answer.n > table->room) {
+		grown = kl_array_grow(table->row, table->room, &table->room, ROW_BYTES);
+		if (!grown)
+			return -ENOMEM;
+		table->row = grown;
+	}
+	memcpy(&table->row[table->n], process->message + sizeof(answer),
+	       (size_t)answer.n * ROW_BYTES);
+	table->n += (size_t)answer.n;
+	return answer.n;
+}
+
+int kl_elf_process_unwind(struct kl_elf_process *process, unsigned int number,
+			  struct kl_cfi_table *table)
+{
+	struct request request = { .kind = REQUEST_UNWIND, .number = number };
+	int got;
+
+	*table = (struct kl_cfi_table){};
+	do {
+		ssize_t bytes = process->pid ? ask(process, &request, -1) : -EPIPE;
+
+		got = bytes < 0 ? (int)bytes : take_rows(process, (size_t)bytes, table);
+		request.place = table->n;
+	} while (got > 0 && table->n < KL_UNWIND_ROWS_MAX);
+	if (got < 0)
+		kl_cfi_deinit(table);
+	return got < 0 ? got : 0;
+}
+
+const char *kl_elf_process_needed(struct kl_elf_process *process, unsigned int number,
+				  unsigned int index)
+{
+	struct request request = { .kind = REQUEST_NEEDED, .number = number, .place = index };
+	ssize_t bytes = process->pid ? ask(process, &request, -1) : -EPIPE;
+	struct answer answer;
+
+	if (bytes < 0)
+		return NULL;
+	memcpy(&answer, process->message, sizeof(answer));
+	return take_text(process, (size_t)bytes, answer.n == 1, sizeof(answer));
 }

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "cfi.h"
 #include "dwarf.h"
 #include "elf_debug.h"
 
@@ -62,5 +63,19 @@ int kl_elf_process_place(struct kl_elf_process *process, unsigned int number, co
  */
 int kl_elf_process_lines(struct kl_elf_process *process, unsigned int number,
 			 const uint64_t *address, unsigned int n, struct kl_elf_line *line);
+
+/*
+ * The unwind table of an open file. The caller calls kl_cfi_deinit(). The module checks the rows.
+ * Returns 0, also if the table is empty; -ENOMEM; or -EPIPE as above.
+ */
+int kl_elf_process_unwind(struct kl_elf_process *process, unsigned int number,
+			  struct kl_cfi_table *table);
+
+/*
+ * Name number @index of the libraries that an open file needs. The text lives until the next call.
+ * NULL after the last, or if the process has ended.
+ */
+const char *kl_elf_process_needed(struct kl_elf_process *process, unsigned int number,
+				  unsigned int index);
 
 #endif /* KL_LIB_SYMBOL_ELF_PROCESS_H */

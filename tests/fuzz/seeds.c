@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../lib/monitor/history.h"
+#include "../../lib/symbol/elf.h"
 #include "lib/synth.h"
 #include "shared.h"
 #include "types.h"
@@ -40,9 +41,9 @@ static void save_text(const char *target, const char *name, const char *text)
 /* ------------------------------------------------------------------- traces */
 
 static const char stacks_text[] =
-	"kernlens-stacks 2\nno-room 3\nstack 1 0 0 0 2\n"
-	"ffffffff81000010 vfs_read 10 - - 0 - 0 0\nffffffff81000020 ksys_read 20 ext4 - 0 a.c 7 1\n"
-	"stack 2 1 1 12 1\n401000 _ZN3foo3barEv 0 /bin/a\\040b 0011223344 1000 b.cc 12 0\n";
+	"kernlens-stacks 3\nno-room 3\nstack 1 0 0 0 2\n"
+	"ffffffff81000010 vfs_read 10 - - 0 - 0 0 0\nffffffff81000020 ksys_read 20 ext4 - 0 a.c 7 1 0\n"
+	"stack 2 1 49 12 1\n401000 _ZN3foo3barEv 0 /bin/a\\040b 0011223344 1000 b.cc 12 0 1\n";
 static const char addresses_text[] = "kernlens-symbols 1\nffffffff81000010 hrtimer_wakeup 10 -\n"
 				     "ffffffffc0000000 init 0 ext4\n";
 
@@ -160,6 +161,24 @@ static void make_traces(void)
 	synth_remove(folder);
 	kl_schema_destroy(schema);
 	kl_buffer_deinit(&text);
+}
+
+/* The beginning of this program's .eh_frame. */
+static void make_unwind(void)
+{
+	struct kl_elf_section section = {};
+	static uint8_t bytes[1 << 12];
+	int fd = open("/proc/self/exe", O_RDONLY);
+	ssize_t n;
+
+	fuzz_assert(fd >= 0 && !kl_elf_find_section(fd, ".eh_frame", &section));
+	n = pread(fd, bytes + 1, sizeof(bytes) - 1, (off_t)section.offset);
+	fuzz_assert(n > 0);
+	bytes[0] = 1;
+	save("unwind", "eh_frame", bytes, (size_t)n + 1);
+	bytes[0] = 0;
+	save("unwind", "debug_frame", bytes, (size_t)n + 1);
+	close(fd);
 }
 
 /* -------------------------------------------------------------- the kernel's */
@@ -365,6 +384,7 @@ int main(int argc, char **argv)
 	root = argc > 1 ? argv[1] : "seeds";
 	if (mkdir(root, 0777) && errno != EEXIST)
 		return 1;
+	make_unwind();
 	make_traces();
 	save("btf", "types", types, types_make(types));
 	make_core();

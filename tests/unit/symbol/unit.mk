@@ -6,6 +6,7 @@
 #
 #   lib-names        functions and lines of programs, damaged files, names of C++ and Rust
 #   lib-symbols      BTF of each kernel against the compiler, damaged BTF, kallsyms
+#   lib-unwind       unwind tables against libdw, damaged sections
 #   lib-expressions  expressions compiled and run; errors; defined events; fuzz
 
 SYMBOL_TESTS := $(addprefix $(BUILD)/tests/lib-,symbols expressions)
@@ -57,3 +58,15 @@ $(BUILD)/tests/lib-names-asan: private CFLAGS += $(CHECKED_TEST_CFLAGS)
 $(BUILD)/tests/lib-names-asan: tests/unit/symbol/test_names.c $(LIB_CHECKED) tests/unit/unit.h \
 		$(BUILD)/tests/cli/stack-names
 	$(NAMES_TEST_BUILD)
+
+UNWIND_TESTS := $(BUILD)/tests/lib-unwind $(BUILD)/tests/lib-unwind-asan
+UNIT_TESTS += $(UNWIND_TESTS)
+UNWIND_TEST_BUILD = mkdir -p $(@D); \
+	$(call step,LD)$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -o $@ $(filter %.c %.a,$^) $(LIB_LIBS)
+
+$(BUILD)/tests/lib-unwind: tests/unit/symbol/test_unwind.c $(LIB) $(SYMBOL_TEST_HEADERS)
+	$(UNWIND_TEST_BUILD)
+$(BUILD)/tests/lib-unwind-asan: private CC = $(CHECKED_CC)
+$(BUILD)/tests/lib-unwind-asan: private CFLAGS += $(CHECKED_TEST_CFLAGS)
+$(BUILD)/tests/lib-unwind-asan: tests/unit/symbol/test_unwind.c $(LIB_CHECKED) $(SYMBOL_TEST_HEADERS)
+	$(UNWIND_TEST_BUILD)

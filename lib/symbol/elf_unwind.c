@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Finds the call frame information of an ELF file for cfi.c. .debug_frame is used only if there is
+ * no .eh_frame. libelf checks where sections are.
+ */
+#include <gelf.h>
+#include <string.h>
+
+#include "elf_unwind.h"
+
+#define SEGMENTS_MAX 64
+
+static size_t find_code(Elf *elf, struct kl_cfi_segment *segment)
+{
+	size_t headers = 0, n = 0;
+	GElf_Phdr header;
+
+	if (elf_getphdrnum(elf, &headers))
+		return 0;
+	for (size_t i = 0; i < headers && n < SEGMENTS_MAX; i++)
+		if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_LOAD &&
+		    header.p_flags & PF_X)
+			segment[n++] = (struct kl_cfi_segment){ header.p_vaddr, header.p_offset,
+								header.p_filesz };
+	return n;
+}
+
+static bool is_x86_64(Elf *elf)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(elf, &header) && header.e_machine == EM_X86_64 &&
+	       header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB;
+}
+
+static bool find_section(Elf *elf, const char *name, struct kl_cfi_section *found)
+{
+	Elf_Scn *section = NULL;
+	size_t strings;
+	GElf_Shdr header;
+
+	if (elf_getshdrstrndx(elf, &strings))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *is = gelf_getshdr(section, &header) ?
+					 elf_strptr(elf, strings, header.sh_name) :
+					 NULL;
+		Elf_Data *data;
+
+		if (!is || strcmp(is, name) != 0 || header.sh_type == SHT_NOBITS)
+			continue;
+		if (header.sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0)
+			return false;
+		data = elf_getdata(section, NULL);
+		if (!data || !data->d_buf)
+			return false;
+		*found =
+			(struct kl_cfi_section){ data->d_buf, data->d_size, header.sh_addr, false };
+		return true;
+	}
+	return false;
+}
+
+int kl_elf_unwind(Elf *elf, Elf *debug, struct kl_cfi_table *table)
+{
+	struct kl_cfi_segment segment[SEGMENTS_MAX];
+	struct kl_cfi_section section;
+	size_t n = find_code(elf, segment);
+	int error = 0;
+
+	if (!is_x86_64(elf))
+		return 0;
+	if (find_section(elf, ".eh_frame", &section)) {
+		section.eh = true;
+		error = kl_cfi_add(table, &section, segment, n);
+	}
+	if (!error && !table->n &&
+	    (find_section(elf, ".debug_frame", &section) ||
+	     (debug && find_section(debug, ".debug_frame", &section))))
+		error = kl_cfi_add(table, &section, segment, n);
+	kl_cfi_finish(table);
+	return error;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unwind tables of programs and libraries as Debian ships them, against libdw; the same files with
+ * random damage; libraries by name.
+ */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../../lib/symbol/elf_unwind.h"
+#include "../../../lib/symbolize/libraries.h"
+#include "unit.h"
+
+#define REGISTER_BP 6
+#define REGISTER_SP 7
+#define REGISTER_RA 16
+#define ROWS_TESTED 20000u
+#define DAMAGED 300
+
+static const char *const files[] = {
+	"/lib/x86_64-linux-gnu/libc.so.6",
+	"/lib64/ld-linux-x86-64.so.2",
+	"/bin/bash",
+	"/usr/bin/git",
+	"/usr/bin/python3",
+	"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+	"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+};
+
+/* ------------------------------------------------------------- what libdw says */
+
+/* The member b for a saved frame pointer, as far as it is relative to the CFA. */
+static uint32_t bp_of(Dwarf_Frame *frame)
+{
+	Dwarf_Op memory[3], *ops;
+	size_t n;
+	int64_t offset;
+
+	if (dwarf_frame_register(frame, REGISTER_BP, memory, &ops, &n))
+		return KL_UNWIND_B_LOST;
+	if (!n)
+		return ops ? KL_UNWIND_B_LOST : KL_UNWIND_B_SAME;
+	offset = n > 1 ? (int64_t)ops[1].number : 0;
+	if (ops[0].atom != DW_OP_call_frame_cfa || n > 2 ||
+	    (n == 2 && ops[1].atom != DW_OP_plus_uconst) || offset >= 0 || offset % 8 ||
+	    -offset / 8 > (int64_t)KL_UNWIND_B_CFA_MAX)
+		return KL_UNWIND_B_LOST;
+	return (uint32_t)(-offset / 8);
+}
+
+/* Is the return address below the CFA? *@end: it has none. */
+static bool has_return(Dwarf_Frame *frame, bool *end)
+{
+	Dwarf_Op memory[3], *ops;
+	size_t n;
+
+	*end = false;
+	if (dwarf_frame_register(frame, REGISTER_RA, memory, &ops, &n))
+		return false;
+	*end = !n && ops;
+	return n == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_plus_uconst &&
+	       (int64_t)ops[1].number == -8;
+}
+
+/* The rule; KL_UNWIND_NONE also for those that only the compiler of tables knows. */
+static uint32_t expected(Dwarf_CFI *cfi, uint64_t address, bool *simple)
+{
+	Dwarf_Frame *frame;
+	uint32_t rule = KL_UNWIND_NONE;
+	Dwarf_Op *ops;
+	size_t n;
+	bool end;
+
+	*simple = true;
+	if (dwarf_cfi_addrframe(cfi, address, &frame))
+		return KL_UNWIND_NONE;
+	if (!has_return(frame, &end)) {
+		*simple = end;
+		rule = end ? KL_UNWIND_END : KL_UNWIND_NONE;
+	} else if (dwarf_frame_cfa(frame, &ops, &n) || n != 1 || ops[0].atom != DW_OP_bregx ||
+		   (ops[0].number != REGISTER_SP && ops[0].number != REGISTER_BP)) {
+		*simple = false;
+	} else {
+		rule = kl_unwind_rule(ops[0].number == REGISTER_SP ? KL_UNWIND_SP : KL_UNWIND_BP,
+				      (uint32_t)ops[0].number2 / 8, bp_of(frame));
+	}
+	free(frame);
+	return rule;
+}
+
+static bool to_address(Elf *elf, uint64_t place, uint64_t *address)
+{
+	size_t n = 0;
+	GElf_Phdr header;
+
+	elf_getphdrnum(elf, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    !(header.p_flags & PF_X) || place < header.p_offset ||
+		    place - header.p_offset >= header.p_filesz)
+			continue;
+		*address = place - header.p_offset + header.p_vaddr;
+		return true;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------------------- tests */
+
+static bool is_ordered(const struct kl_cfi_table *table)
+{
+	for (size_t i = 0; i < table->n; i++)
+		if (!kl_unwind_rule_is_valid(table->row[i].rule) ||
+		    (i && table->row[i].offset <= table->row[i - 1].offset))
+			return false;
+	return !table->n || table->row[table->n - 1].rule == KL_UNWIND_NONE;
+}
+
+/*
+ * At the first and the last address of rows. Some rules libdw reports in another form; these are
+ * only counted.
+ */
+static void compare(const char *name, Elf *elf, const struct kl_cfi_table *table)
+{
+	Dwarf_CFI *cfi = dwarf_getcfi_elf(elf);
+	size_t every = table->n / ROWS_TESTED + 1, tested = 0, others = 0, wrong = 0;
+	char text[256], why[256] = "";
+
+	for (size_t i = 0; cfi && i + 1 < table->n; i += every) {
+		uint64_t place[2] = { table->row[i].offset, table->row[i + 1].offset - 1 };
+
+		for (int k = 0; k < 2; k++) {
+			uint32_t rule = kl_cfi_find(table, place[k]), want;
+			uint64_t address;
+			bool simple;
+
+			if (!to_address(elf, place[k], &address))
+				continue;
+			want = expected(cfi, address, &simple);
+			tested++;
+			others += !simple;
+			if (!simple || rule == want)
+				continue;
+			wrong++;
+			snprintf(why, sizeof(why), "at %#llx: rule %#x, libdw: %#x",
+				 (unsigned long long)place[k], rule, want);
+		}
+	}
+	snprintf(text, sizeof(text), "%s: the rules are libdw's", name);
+	unit_result(tested > 100 && !wrong && others * 100 <= tested, text, why);
+	printf("# %zu addresses, %zu with rules of another kind, %zu wrong\n", tested, others,
+	       wrong);
+	if (cfi)
+		dwarf_cfi_end(cfi);
+}
+
+/* Code that compilers have made has rules of the simple kinds nearly everywhere. */
+static void count_kinds(const char *name, const struct kl_cfi_table *table)
+{
+	size_t simple = 0, other = 0;
+	char text[256];
+
+	for (size_t i = 0; i < table->n; i++) {
+		uint32_t kind = kl_unwind_kind_of(table->row[i].rule);
+
+		simple += kind == KL_UNWIND_SP || kind == KL_UNWIND_BP;
+		other += kind > KL_UNWIND_BP;
+	}
+	snprintf(text, sizeof(text), "%s: nearly all rules are simple", name);
+	unit_check(simple > 100 && other * 500 < simple, text);
+}
+
+static void test_file(const char *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	struct kl_cfi_table table = {};
+	char text[256];
+
+	if (!elf) {
+		printf("ok %d - %s # SKIP not installed\n", ++unit_state.tests, name);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s has an unwind table", name);
+	unit_check(!kl_elf_unwind(elf, NULL, &table) && table.n > 100 && is_ordered(&table), text);
+	compare(name, elf, &table);
+	count_kinds(name, &table);
+	kl_cfi_deinit(&table);
+	elf_end(elf);
+	close(fd);
+}
+
+/* A section of random bytes, and .eh_frame of this program with some bytes changed. */
+static void test_damage(void)
+{
+	const struct kl_cfi_segment code = { 0, 0, 1ull << 31 };
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	bool ordered = true;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t strings = 0, rows = 0;
+
+	elf_getshdrstrndx(elf, &strings);
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) &&
+		    !strcmp(elf_strptr(elf, strings, header.sh_name), ".eh_frame"))
+			break;
+	if (!unit_check(section, "this program has .eh_frame"))
+		return;
+	srandom(20);
+	for (int i = 0; i < DAMAGED; i++) {
+		const Elf_Data *data = elf_getdata(section, NULL);
+		size_t bytes = i % 3 ? data->d_size : (size_t)random() % data->d_size;
+		uint8_t *copy = malloc(bytes ? bytes : 1);
+		const struct kl_cfi_section damaged = { copy, bytes, header.sh_addr, true };
+		struct kl_cfi_table table = {};
+
+		memcpy(copy, data->d_buf, bytes);
+		for (int k = 0; bytes && k < 1 << (i % 12); k++)
+			copy[(size_t)random() % bytes] = (uint8_t)random();
+		ordered &= !kl_cfi_add(&table, &damaged, &code, 1);
+		kl_cfi_finish(&table);
+		ordered &= is_ordered(&table);
+		rows += table.n;
+		kl_cfi_deinit(&table);
+		free(copy);
+	}
+	unit_check(ordered, "damaged sections give valid tables");
+	unit_check(rows > DAMAGED, "and some rows");
+	elf_end(elf);
+	close(fd);
+}
+
+/* The module's arithmetic for members of rules. */
+static void test_members(void)
+{
+	uint32_t rule = kl_unwind_rule(KL_UNWIND_AT_BP, kl_unwind_de(-1, 3), KL_UNWIND_B_BP_ZERO);
+
+	unit_check(kl_unwind_kind_of(rule) == KL_UNWIND_AT_BP && kl_unwind_d(rule) == -1 &&
+			   kl_unwind_e(rule) == 3 && kl_unwind_b(rule) == KL_UNWIND_B_BP_ZERO,
+		   "the members of a rule");
+	rule = kl_unwind_rule(KL_UNWIND_AT_SP, kl_unwind_de(511, 63), KL_UNWIND_B_LOST);
+	unit_check(kl_unwind_d(rule) == 511 && kl_unwind_e(rule) == 63 &&
+			   kl_unwind_b(rule) == KL_UNWIND_B_LOST,
+		   "their largest values");
+	unit_check(!kl_unwind_rule_is_valid(kl_unwind_rule(KL_UNWIND_END, 1, 0)) &&
+			   !kl_unwind_rule_is_valid(kl_unwind_rule(KL_UNWIND_PLT, 16, 0)) &&
+			   !kl_unwind_rule_is_valid(
+				   kl_unwind_rule(KL_UNWIND_SP, 1, KL_UNWIND_B_BP_ZERO)) &&
+			   kl_unwind_rule_is_valid(kl_unwind_rule(KL_UNWIND_SP, 1, 2)),
+		   "rules that do not exist are invalid");
+}
+
+static void test_libraries(void)
+{
+	struct kl_libraries *libraries = kl_libraries_create();
+	const char *path = kl_libraries_find(libraries, "libc.so.6");
+	size_t bytes = 0;
+	char *vdso = kl_vdso_find(&bytes);
+	struct kl_cfi_table table = {};
+	Elf *elf;
+
+	unit_check(path && !access(path, R_OK), "the C library is found by its name");
+	unit_check(!kl_libraries_find(libraries, "libnone.so.1"), "an unknown library is not");
+	kl_libraries_destroy(libraries);
+	if (!unit_check(vdso && bytes, "the vDSO is found"))
+		return;
+	elf = elf_memory(vdso, bytes);
+	unit_check(elf && !kl_elf_unwind(elf, NULL, &table) && table.n > 10 && is_ordered(&table),
+		   "it has an unwind table");
+	kl_cfi_deinit(&table);
+	elf_end(elf);
+}
+
+int main(void)
+{
+	elf_version(EV_CURRENT);
+	test_members();
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		test_file(files[i]);
+	test_damage();
+	test_libraries();
+	return unit_end();
+}
