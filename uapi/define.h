@@ -393,6 +393,8 @@ enum kl_stacks_what {
 	KL_STACKS_OBJECT = 1, /* describe the file with number `first` */
 	/* set number and depth of traces; for the creator, before anything uses stack traces */
 	KL_STACKS_LIMITS = 2,
+	/* copy the numbers of files with code that have no unwind table, from `first` on */
+	KL_STACKS_WANTED = 3,
 };
 
 struct kl_abi_stacks {
@@ -400,9 +402,10 @@ struct kl_abi_stacks {
 	__u32 what; /* enum kl_stacks_what */
 	__u32 first; /* in: id or number, from 1; out: to continue with */
 	__u32 n; /* out: number copied */
-	__u64 buffer; /* struct kl_abi_stack or kl_abi_object, one after another */
+	__u64 buffer; /* struct kl_abi_stack, kl_abi_object, or __u32, one after another */
 	__u32 bytes; /* in: size of `buffer`; out: bytes copied */
-	__u32 traces; /* LIMITS: capacity, 0: default; TRACES, out: number of traces */
+	/* LIMITS: capacity, 0: default; out: TRACES: number of traces, WANTED: capacity */
+	__u32 traces;
 	__u32 kernel_frames; /* LIMITS: maximum per trace, 0: default */
 	__u32 user_frames;
 	__u64 no_room; /* TRACES, out: traces dropped because the table was full */
@@ -415,6 +418,23 @@ enum kl_stack_kind {
 
 #define KL_STACK_CUT 0x1u /* the trace was truncated */
 #define KL_STACK_EXACT 0x2u /* the first frame is the current instruction, not a return address */
+#define KL_STACK_DOUBT_SHIFT 4 /* the flags from here on: enum kl_stack_doubt */
+
+/*
+ * Why the frames of a user trace after the first `certain` ones are uncertain, or why it ends
+ * before the outermost frame. Uncertain frames follow frame pointers.
+ */
+enum kl_stack_doubt {
+	KL_STACK_SURE = 0, /* all are certain, up to the outermost or to where it is truncated */
+	KL_STACK_NO_TABLES = 1, /* the session has no unwind tables */
+	KL_STACK_NO_TABLE = 2, /* it has none for the file */
+	KL_STACK_NO_FILE = 3, /* the code is not in a file */
+	KL_STACK_NO_RULE = 4, /* the table does not know the code */
+	KL_STACK_NOT_READABLE = 5, /* the stack was not in memory */
+	KL_STACK_BUSY = 6, /* the process was changing its mappings, or an unusual context */
+	KL_STACK_INCONSISTENT = 7, /* the stack is not as the table says */
+	KL_STACK_COMPAT = 8, /* a 32-bit program */
+};
 
 /*
  * Followed by `frames` addresses, innermost first; for a user trace, also by as many file
@@ -422,7 +442,8 @@ enum kl_stack_kind {
  */
 struct kl_abi_stack {
 	__u32 id;
-	__u16 frames;
+	__u8 frames;
+	__u8 certain; /* the first so many frames are certain */
 	__u8 kind; /* enum kl_stack_kind */
 	__u8 flags; /* KL_STACK_* */
 	__s32 pid; /* user: process */

@@ -10,6 +10,9 @@
 #include "../base/common.h"
 #include "run.h"
 
+#define UPDATE_MS_MIN 10
+#define UPDATE_MS_MAX 320
+
 int cli_run_init(struct cli_run *run, struct cli_session *session)
 {
 	sigset_t ours;
@@ -84,6 +87,9 @@ int cli_run_begin(struct cli_run *run)
 		begin_time(run, session_began_ns(run));
 		/* Reading the statistics has consumed a notification that was pending. */
 		run->told = true;
+		run->own_news = run->session->unwinds && run->news < 0;
+		if (run->own_news)
+			run->news = kl_session_fd(run->session->session);
 	}
 	return status;
 }
@@ -172,6 +178,28 @@ static int shorten(const struct cli_run *run, int timeout_ms)
 	return timeout_ms >= 0 && left_ms > (uint64_t)timeout_ms ? timeout_ms : (int)left_ms;
 }
 
+/*
+ * Traces of a program that has just been executed are uncertain until its files are known, so look
+ * often at first, and after each time that there were new ones.
+ */
+static int update(struct cli_run *run, int timeout_ms)
+{
+	struct kl_abi_stats stats;
+
+	if (!run->session->unwinds)
+		return timeout_ms;
+	if (run->told && run->own_news) {
+		/* Consume it. */
+		kl_session_stats(run->session->session, -1, &stats);
+		run->told = false;
+	}
+	if (cli_session_update(run->session) || !run->update_ms)
+		run->update_ms = UPDATE_MS_MIN;
+	else if (run->update_ms < UPDATE_MS_MAX)
+		run->update_ms *= 2;
+	return timeout_ms < 0 || timeout_ms > run->update_ms ? run->update_ms : timeout_ms;
+}
+
 void cli_run_wait(struct cli_run *run, int fd, int timeout_ms)
 {
 	struct pollfd polls[CLI_PIDS_MAX + 3];
@@ -182,7 +210,7 @@ void cli_run_wait(struct cli_run *run, int fd, int timeout_ms)
 	polls[n] = (struct pollfd){ .fd = run->signals, .events = POLLIN };
 	polls[n + 1] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	polls[n + 2] = (struct pollfd){ .fd = run->news, .events = POLLPRI };
-	if (poll(polls, n + 3, shorten(run, timeout_ms)) > 0) {
+	if (poll(polls, n + 3, shorten(run, update(run, timeout_ms))) > 0) {
 		look_at_targets(run, polls);
 		run->told |= polls[n + 2].revents & POLLPRI;
 		if (polls[n].revents)

@@ -18,6 +18,8 @@
  * @asked: the user has requested the end
  * @news: descriptor of a session that is polled for notifications, -1: none
  * @told: a notification has arrived
+ * @own_news: nothing else reads the notifications
+ * @update_ms: interval at which to look for new files in stack traces
  * @began_ns: when the session began to record, CLOCK_MONOTONIC; 0: it has not begun
  */
 struct cli_run {
@@ -29,6 +31,8 @@ struct cli_run {
 	unsigned int n_asked;
 	int news;
 	bool told;
+	bool own_news;
+	int update_ms;
 	uint64_t began_ns;
 	uint64_t ends_ns;
 	bool over;

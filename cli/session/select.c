@@ -399,8 +399,10 @@ static int start_child(struct cli_session *s)
 
 int cli_session_start(struct cli_session *s)
 {
-	int error = kl_session_start(s->session);
+	int error;
 
+	cli_session_load_unwind_tables(s);
+	error = kl_session_start(s->session);
 	if (error)
 		return cli_library_error(error, NULL);
 	return s->child.pid ? start_child(s) : cli_session_splice(s);

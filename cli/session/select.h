@@ -52,6 +52,7 @@ struct cli_select {
  * @variables: what -v requests: rows of the table, and expressions of @plan
  * @names: stack traces and names of addresses; NULL before cli_session_names()
  * @spliced: programs have been spliced, to emit events
+ * @unwinds: it takes stack traces, and unwind tables are loaded for them
  * @left_out: names of unavailable events among those requested by glob or group
  */
 struct cli_session {
@@ -68,6 +69,7 @@ struct cli_session {
 	uint8_t *map;
 	struct kl_record_names *names;
 	bool spliced;
+	bool unwinds;
 	struct kl_buffer left_out;
 };
 
@@ -107,6 +109,16 @@ int cli_session_apply(struct cli_session *session);
  * Returns CLI_OK, or another status after an error message.
  */
 int cli_session_start(struct cli_session *session);
+
+/**
+ * cli_session_update - load unwind tables of files that have turned up in stack traces
+ *
+ * Returns whether there were new ones.
+ */
+bool cli_session_update(struct cli_session *session);
+
+/* Load unwind tables of the files that are known to be traced; part of cli_session_start(). */
+void cli_session_load_unwind_tables(struct cli_session *session);
 
 /* Print the events that match a glob but are unavailable to stderr. */
 void cli_session_note_left_out(const struct cli_session *session);

@@ -25,21 +25,33 @@ static bool may_be_called(const void *function)
 }
 
 /**
- * kl_function_find - find a function of the kernel that can be called
+ * kl_function_address - address of a function of the kernel
  * @name: its name
  *
  * A kprobe finds a function by name and need not be armed for that. If the function begins with a
- * landing pad, the probe's address is after it. Returns NULL if there is no such function, or if
- * the processor would not allow the call. Context: may sleep.
+ * landing pad, the probe's address is after it. Returns 0 if there is no such function. Context:
+ * may sleep.
+ */
+unsigned long kl_function_address(const char *name)
+{
+	struct kprobe probe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
+
+	if (register_kprobe(&probe))
+		return 0;
+	unregister_kprobe(&probe);
+	return (unsigned long)PTR_ALIGN_DOWN(probe.addr, 8);
+}
+
+/**
+ * kl_function_find - find a function of the kernel that can be called
+ * @name: its name
+ *
+ * Returns NULL if there is no such function, or if the processor would not allow the call. Context:
+ * may sleep.
  */
 void *kl_function_find(const char *name)
 {
-	struct kprobe probe = { .symbol_name = name, .flags = KPROBE_FLAG_DISABLED };
-	void *function;
+	void *function = (void *)kl_function_address(name);
 
-	if (register_kprobe(&probe))
-		return NULL;
-	function = PTR_ALIGN_DOWN(probe.addr, 8);
-	unregister_kprobe(&probe);
-	return may_be_called(function) ? function : NULL;
+	return function && may_be_called(function) ? function : NULL;
 }

@@ -3,6 +3,7 @@
 #ifndef KL_BASE_FUNCTION_H
 #define KL_BASE_FUNCTION_H
 
+unsigned long kl_function_address(const char *name);
 void *kl_function_find(const char *name);
 
 #endif /* KL_BASE_FUNCTION_H */

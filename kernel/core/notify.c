@@ -129,6 +129,18 @@ void kl_notify_snapshot(struct kl_session *s)
 }
 
 /**
+ * kl_notify_file - a file has no unwind table yet, and a stack trace leads there
+ * @s: the session
+ *
+ * Context: any, preemption off.
+ */
+void kl_notify_file(struct kl_session *s)
+{
+	atomic64_inc(&s->notify.files);
+	kl_waiters_kick(&s->notify.waiters, &s->notify.irq);
+}
+
+/**
  * kl_notify_check_snapshot - can snapshots of a session be requested?
  * @s: the session
  * @why: set on failure
@@ -181,7 +193,8 @@ void kl_notify_wake(struct kl_session *s)
 u64 kl_notify_number(const struct kl_session *s)
 {
 	return atomic64_read(&s->notify.alarms) + atomic64_read(&s->notify.snapshots) +
-	       READ_ONCE(s->frozen) + READ_ONCE(s->meter.suspended.times);
+	       atomic64_read(&s->notify.files) + READ_ONCE(s->frozen) +
+	       READ_ONCE(s->meter.suspended.times);
 }
 
 /* Returns false if the alarm is no longer kept, or not yet complete. */

@@ -35,11 +35,12 @@ struct kl_alarm {
 };
 
 /**
- * struct kl_notify - alarms and snapshot requests of a session's rules
+ * struct kl_notify - alarms and snapshot requests of a session's rules, and missing unwind tables
  * @irq: wakes waiting tasks, from a context where that is allowed
  * @waiters: tasks that poll the session's descriptor
  * @alarms: number of alarms raised
  * @snapshots: number of snapshots requested
+ * @files: number of files that lacked an unwind table in a stack trace
  * @kept: the last KL_ALARMS_KEPT alarms; NULL until a rule raises alarms
  */
 struct kl_notify {
@@ -47,6 +48,7 @@ struct kl_notify {
 	struct kl_waiters waiters;
 	atomic64_t alarms;
 	atomic64_t snapshots;
+	atomic64_t files;
 	struct kl_alarm *kept;
 };
 
@@ -55,6 +57,7 @@ void kl_notify_deinit(struct kl_notify *notify);
 int kl_notify_prepare(struct kl_session *s, struct kl_error *why);
 void kl_notify_alarm(struct kl_session *s, u32 event, const struct kl_rule *r);
 void kl_notify_snapshot(struct kl_session *s);
+void kl_notify_file(struct kl_session *s);
 int kl_notify_check_snapshot(const struct kl_session *s, struct kl_error *why);
 int kl_notify_request_snapshot(struct kl_session *s, struct kl_error *why);
 void kl_notify_wake(struct kl_session *s);

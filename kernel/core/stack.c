@@ -1,36 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Takes stack traces: walks the user stack by frame pointers, has stack_kernel.c walk the kernel
- * stack, stores each distinct trace once, and finds the files that the frames of a new user trace
- * are in. Called by variables and by the handler `stack`, in any context. Takes mmap_lock by
- * trylock only.
+ * Takes stack traces: has stack_kernel.c and stack_user.c walk the stacks, and stores each distinct
+ * trace once. Called by variables and by the handler `stack`, in any context.
  */
-#include <linux/file.h>
-#include <linux/fs.h>
-#include <linux/hash.h>
-#include <linux/irq_work.h>
-#include <linux/magic.h>
-#include <linux/mm.h>
 #include <linux/ptrace.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
-#include <linux/uaccess.h>
 
 #include "layout.h"
 #include "session.h"
 #include "stack_internal.h"
 
 #define LEVELS 4 /* a task, a softirq, an interrupt, an NMI */
-#define OBJECT_PROBES 16
 #define WAIT_FRAMES 12 /* most from the scheduler's tracepoint to the function that waits */
 
 /**
  * struct stack_cpu - per-CPU state for taking traces
  * @busy: one bit per level: a trace is being taken there
  * @requested: by level, session and trace ids of the record that the handler `stack` is writing
- * @unlocking: mmap_lock of some mm is held, or is about to be taken
- * @mm: @unlock releases its mmap_lock
- * @unlock: releases the lock in a context where that is allowed
  * @frame: frames of the trace being taken, by level
  */
 struct stack_cpu {
@@ -39,9 +26,6 @@ struct stack_cpu {
 		const struct kl_session *session;
 		u64 id[2];
 	} requested[LEVELS];
-	u32 unlocking;
-	struct mm_struct *mm;
-	struct irq_work unlock;
 	u64 frame[LEVELS][KL_STACK_FRAMES_MAX];
 };
 
@@ -141,6 +125,7 @@ static u64 store_kernel(struct kl_stacks *stacks, u64 *frame, unsigned long unti
 	trace.about.frames =
 		kl_stack_walk_kernel(frame, stacks->kernel_frames, regs, &trace.about.flags);
 	trace.about.frames = cut_at(frame, trace.about.frames, until);
+	trace.about.certain = trace.about.frames;
 	return trace.about.frames ? kl_stack_insert(&stacks->table, &trace) : 0;
 }
 
@@ -183,165 +168,7 @@ u64 kl_stack_kernel(struct kl_session *s)
 
 /* ----------------------------------------------------------- the user stack */
 
-static bool is_return_address(u64 address)
-{
-	return address >= PAGE_SIZE && address < TASK_SIZE_MAX;
-}
-
-/*
- * At a function's first instructions, and at its last, the frame pointer is the caller's, so the
- * next frame would be that of the caller's caller: the return address is on the stack. At a uprobe,
- * the first byte in memory is an int3; the source of the event passes the original bytes
- * (kl_stack_begin).
- */
-static u32 return_at_edge(const struct pt_regs *regs, u64 *frame)
-{
-	u32 first = this_cpu_read(stack_start.text);
-	u64 code, from = regs->sp;
-
-	if (likely(!first) || start_registers() != regs) {
-		if (!kl_user_copy(&code, regs->ip, sizeof(code)))
-			return 0;
-		first = (u32)code;
-	}
-	if ((first & 0xffffff) == 0xe58948) /* mov %rsp, %rbp: after the push */
-		from += sizeof(u64);
-	else if (first != 0xfa1e0ff3 && first != 0xfa1e0fcc && /* endbr64 */
-		 first != 0xe5894855 && first != 0xe58948cc && /* push %rbp; mov %rsp, %rbp */
-		 (first & 0xff) != 0xc3) /* ret */
-		return 0;
-	if (!kl_user_copy(frame, from, sizeof(*frame)) || !is_return_address(*frame))
-		return 0;
-	return 1;
-}
-
-static u32 walk_user(u64 *frame, u32 most, u8 *flags)
-{
-	const struct pt_regs *regs = task_pt_regs(current);
-	u64 pair[2], last = regs->sp, at = regs->bp;
-	u32 n = 0;
-
-	frame[n++] = regs->ip;
-	/* Frames of 32-bit programs have another layout. */
-	if (!user_64bit_mode((struct pt_regs *)regs))
-		return n;
-	if (most > 1)
-		n += return_at_edge(regs, &frame[1]);
-	while (at >= last && !(at & 7) && kl_user_copy(pair, at, sizeof(pair)) &&
-	       is_return_address(pair[1])) {
-		if (n == most) {
-			*flags |= KL_STACK_CUT;
-			break;
-		}
-		frame[n++] = pair[1];
-		last = at + sizeof(pair);
-		at = pair[0];
-	}
-	return n;
-}
-
-/*
- * The object number of a file; 0 if the table is full. The caller keeps the file from being freed.
- */
-static u64 find_object(struct kl_stacks *stacks, struct file *file)
-{
-	struct inode *inode = file_inode(file);
-	u32 hash = hash_ptr(inode, 32);
-
-	for (u32 probe = 0; probe < OBJECT_PROBES; probe++) {
-		u32 index = (hash + probe) % KL_STACK_OBJECTS_MAX;
-		struct kl_stack_object *object = &stacks->object[index];
-		struct inode *found = READ_ONCE(object->inode);
-
-		if (!found && try_cmpxchg(&object->inode, &found, inode)) {
-			get_file(file);
-			/* Pairs with kl_stacks_call. */
-			smp_store_release(&object->file, file);
-			return index + 1;
-		}
-		if (found == inode)
-			return index + 1;
-	}
-	return 0;
-}
-
-/*
- * Program text is in a regular file on a file system. Other files that can be mapped, such as
- * kernlens's own descriptors, may hold a reference to the session; a reference to them from here
- * would be a cycle that is never freed.
- */
-static bool is_object(const struct file *file)
-{
-	const struct inode *inode = file_inode(file);
-
-	return S_ISREG(inode->i_mode) && inode->i_sb->s_magic != ANON_INODE_FS_MAGIC;
-}
-
-static void find_places(struct kl_stacks *stacks, struct mm_struct *mm,
-			struct kl_stack_entry *entry)
-{
-	const u64 *frame = &stacks->table.word[entry->at];
-	u64 *place = &stacks->table.word[entry->at + entry->about.frames];
-
-	for (u32 i = 0; i < entry->about.frames; i++) {
-		const struct vm_area_struct *vma = find_vma(mm, frame[i]);
-		u64 object;
-
-		if (!vma || vma->vm_start > frame[i] || !vma->vm_file || !is_object(vma->vm_file))
-			continue;
-		object = find_object(stacks, vma->vm_file);
-		if (object)
-			WRITE_ONCE(place[i], object << KL_STACK_PLACE_SHIFT |
-						     (frame[i] - vma->vm_start +
-						      ((u64)vma->vm_pgoff << PAGE_SHIFT)));
-	}
-	/* The places before the flag. Nothing pairs with this: store_user reads only the flag. */
-	smp_store_release(&entry->placed, 1);
-}
-
-static void unlock_later(struct irq_work *work)
-{
-	struct stack_cpu *cpu = container_of(work, struct stack_cpu, unlock);
-
-	mmap_read_unlock_non_owner(cpu->mm);
-	WRITE_ONCE(cpu->unlocking, 0);
-}
-
-/*
- * Unlocking may wake another task, which is not allowed with interrupts off. On real-time kernels,
- * a thread runs the irq_work, with interrupts on, as the lock requires there; a reader that tries
- * the lock only changes a counter, so it may do so in any context there, too.
- */
-static void unlock(struct stack_cpu *cpu, struct mm_struct *mm)
-{
-	if (!irqs_disabled()) {
-		mmap_read_unlock(mm);
-		WRITE_ONCE(cpu->unlocking, 0);
-		return;
-	}
-	cpu->mm = mm;
-	/* For lockdep, this task releases the lock here. */
-	rwsem_release(&mm->mmap_lock.dep_map, _RET_IP_);
-	irq_work_queue(&cpu->unlock);
-}
-
-static noinline void place(struct kl_stacks *stacks, u32 id)
-{
-	struct kl_stack_entry *entry = &stacks->table.entry[id - 1];
-	struct stack_cpu *cpu = this_cpu_ptr(stack_cpus);
-	struct mm_struct *mm = current->mm;
-
-	if (this_cpu_cmpxchg(stack_cpus->unlocking, 0, 1))
-		return;
-	if (!mmap_read_trylock(mm)) {
-		WRITE_ONCE(cpu->unlocking, 0);
-		return;
-	}
-	find_places(stacks, mm, entry);
-	unlock(cpu, mm);
-}
-
-static u64 store_user(struct kl_stacks *stacks, u64 *frame)
+static u64 store_user(struct kl_session *s, struct kl_stacks *stacks, u32 at, u64 *frame)
 {
 	struct task_struct *t = current;
 	struct kl_stack_trace trace = {
@@ -355,12 +182,18 @@ static u64 store_user(struct kl_stacks *stacks, u64 *frame)
 		.about.start_ns = t->group_leader->start_boottime,
 		.frame = frame,
 	};
+	struct kl_stack_walk walk = {
+		.s = s, .stacks = stacks, .regs = task_pt_regs(t), .level = at
+	};
 	u32 id;
 
-	trace.about.frames = walk_user(frame, stacks->user_frames, &trace.about.flags);
+	if (start_registers() == walk.regs)
+		walk.text = this_cpu_read(stack_start.text);
+	kl_stack_walk_user(&walk, &trace.about, frame);
 	id = kl_stack_insert(&stacks->table, &trace);
 	if (id != KL_STACK_NO_ROOM && unlikely(!READ_ONCE(stacks->table.entry[id - 1].placed)))
-		place(stacks, id);
+		kl_stack_place(&walk, &stacks->table.entry[id - 1]);
+	kl_stack_walk_end(&walk);
 	return id;
 }
 
@@ -384,7 +217,7 @@ u64 kl_stack_user(struct kl_session *s)
 	frame = get_room(this_cpu_ptr(stack_cpus), at);
 	if (unlikely(!frame))
 		return 0;
-	id = store_user(stacks, frame);
+	id = store_user(s, stacks, at, frame);
 	put_room(at);
 	return id;
 }
@@ -472,15 +305,10 @@ u64 kl_stack_requested(struct kl_session *s, enum kl_stack_kind kind)
  */
 int kl_stacks_init(void)
 {
-	int cpu;
-
 	kl_stack_kernel_init();
+	kl_stack_user_init();
 	stack_cpus = alloc_percpu(struct stack_cpu);
-	if (!stack_cpus)
-		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-		init_irq_work(&per_cpu_ptr(stack_cpus, cpu)->unlock, unlock_later);
-	return 0;
+	return stack_cpus ? 0 : -ENOMEM;
 }
 
 /**
@@ -488,11 +316,6 @@ int kl_stacks_init(void)
  */
 void kl_stacks_deinit(void)
 {
-	int cpu;
-
-	if (!stack_cpus)
-		return;
-	for_each_possible_cpu(cpu)
-		irq_work_sync(&per_cpu_ptr(stack_cpus, cpu)->unlock);
+	kl_stack_user_deinit();
 	free_percpu(stack_cpus);
 }

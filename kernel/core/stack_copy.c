@@ -24,6 +24,7 @@ void kl_stacks_destroy(struct kl_stacks *stacks)
 {
 	if (!stacks)
 		return;
+	kl_stack_unwind_destroy(stacks);
 	for (u32 i = 0; i < KL_STACK_OBJECTS_MAX; i++)
 		if (stacks->object[i].file)
 			fput(stacks->object[i].file);
@@ -241,6 +242,28 @@ static int give_object(const struct kl_stack_object *object, u32 may, struct kl_
 	return error;
 }
 
+static int copy_wanted(const struct kl_stacks *stacks, struct kl_abi_stacks *call,
+		       struct kl_error *why)
+{
+	u32 room = call->bytes / sizeof(u32), number = max(call->first, 1u);
+	u32 __user *to = u64_to_user_ptr(call->buffer);
+
+	call->traces = stacks->table.traces;
+	for (; number <= KL_STACK_OBJECTS_MAX && call->n < room; number++) {
+		const struct kl_stack_object *object =
+			&stacks->object[array_index_nospec(number - 1, KL_STACK_OBJECTS_MAX)];
+
+		if (!READ_ONCE(object->file) || READ_ONCE(object->table))
+			continue;
+		if (put_user(number, &to[call->n]))
+			return kl_fail(why, -EFAULT, "cannot write the numbers to user memory");
+		call->n++;
+	}
+	call->first = number;
+	call->bytes = call->n * sizeof(u32);
+	return 0;
+}
+
 /**
  * kl_stacks_call - KL_IOC_STACKS
  * @s: the session
@@ -259,7 +282,7 @@ int kl_stacks_call(struct kl_session *s, struct kl_abi_stacks *call, bool creato
 	const struct kl_stack_object *object;
 
 	call->n = 0;
-	if (call->what > KL_STACKS_LIMITS)
+	if (call->what > KL_STACKS_WANTED)
 		return kl_fail(why, -EINVAL, "unknown stack trace request %u", call->what);
 	if (call->what == KL_STACKS_LIMITS)
 		return creator ? set_limits(s, call, why) :
@@ -268,7 +291,10 @@ int kl_stacks_call(struct kl_session *s, struct kl_abi_stacks *call, bool creato
 	call->traces = 0;
 	if (stacks && call->what == KL_STACKS_TRACES)
 		return copy_traces(s, stacks, call, why);
-	if (!stacks || !call->first || call->first > KL_STACK_OBJECTS_MAX)
+	if (stacks && call->what == KL_STACKS_WANTED)
+		return copy_wanted(stacks, call, why);
+	if (!stacks || call->what != KL_STACKS_OBJECT || !call->first ||
+	    call->first > KL_STACK_OBJECTS_MAX)
 		goto none;
 	object = &stacks->object[array_index_nospec(call->first - 1, KL_STACK_OBJECTS_MAX)];
 	/* Pairs with find_object. */

@@ -22,7 +22,8 @@ static __always_inline u64 mix(u64 hash, u64 word)
 static u32 hash_of(const struct kl_stack_table *t, const struct kl_stack_trace *trace)
 {
 	const struct kl_abi_stack *about = &trace->about;
-	u64 hash = mix(t->seed, (u64)about->frames << 16 | about->kind << 8 | about->flags);
+	u64 hash = mix(t->seed, (u64)about->frames << 24 | about->certain << 16 | about->kind << 8 |
+					about->flags);
 
 	hash = mix(hash, (u64)about->pid << 32 | about->exec);
 	hash = mix(hash, about->start_ns);
@@ -38,7 +39,8 @@ static bool is_same(const struct kl_stack_table *t, u32 id, const struct kl_stac
 	const struct kl_abi_stack *a = &entry->about, *b = &trace->about;
 
 	return a->frames == b->frames && a->kind == b->kind && a->flags == b->flags &&
-	       a->pid == b->pid && a->exec == b->exec && a->start_ns == b->start_ns &&
+	       a->certain == b->certain && a->pid == b->pid && a->exec == b->exec &&
+	       a->start_ns == b->start_ns &&
 	       !memcmp(&t->word[entry->at], trace->frame, b->frames * sizeof(u64));
 }
 

@@ -18,6 +18,7 @@
 #include "../compat/clock.h"
 #include "../core/deferred.h"
 #include "../core/stack.h"
+#include "../core/stack_unwind.h"
 #include "../core/variable.h"
 #include "../handler/external.h"
 #include "../latency/latency.h"
@@ -324,6 +325,11 @@ static int call_stacks(struct kl_client *client, void *arg)
 	return kl_stacks_call(client->session, arg, client->creator, client->may, &client->why);
 }
 
+static int call_unwind(struct kl_client *client, void *arg)
+{
+	return kl_stack_unwind(client->session, arg, &client->why);
+}
+
 static int call_snapshot(struct kl_client *client, void *arg)
 {
 	return kl_notify_request_snapshot(client->session, &client->why);
@@ -412,6 +418,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_HANDLER_INFO, handler_info, struct kl_abi_handler_info, NEEDS_NOTHING),
 	CALL(KL_IOC_HANDLER_READ, handler_read, struct kl_abi_handler_read, NEEDS_SESSION),
 	CALL(KL_IOC_STACKS, stacks, struct kl_abi_stacks, NEEDS_SESSION),
+	CALL(KL_IOC_UNWIND, unwind, struct kl_abi_unwind, NEEDS_CREATOR),
 	CALL(KL_IOC_ALARMS, alarms, struct kl_abi_alarms, NEEDS_SESSION),
 	[_IOC_NR(KL_IOC_SNAPSHOT)] = { .fn = call_snapshot, .needs = NEEDS_CHANGE },
 	[_IOC_NR(KL_IOC_FREEZE)] = { .fn = call_freeze, .needs = NEEDS_CHANGE },

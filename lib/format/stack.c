@@ -12,7 +12,7 @@
 #include "../base/texts.h"
 #include "schema.h"
 
-#define VERSION 2
+#define VERSION 3
 
 struct kl_stacks {
 	struct kl_stack *stack; /* by id - 1; id 0: unused */
@@ -168,21 +168,25 @@ void kl_stacks_write(const struct kl_stacks *stacks, struct kl_buffer *buffer)
 			kl_word_write(buffer, frame->build_id);
 			kl_buffer_printf(buffer, " %llx ", (unsigned long long)frame->place);
 			kl_word_write(buffer, frame->source);
-			kl_buffer_printf(buffer, " %u %d\n", frame->line, frame->inlined);
+			kl_buffer_printf(buffer, " %u %d %d\n", frame->line, frame->inlined,
+					 frame->uncertain);
 		}
 	}
 }
 
-/* The fields that version 2 added. */
-static bool parse_source(char **line, struct kl_frame *frame)
+/* The fields that versions 2 and 3 added. */
+static bool parse_source(uint64_t version, char **line, struct kl_frame *frame)
 {
-	uint64_t number, inlined;
+	uint64_t number, inlined, uncertain = 0;
 
 	if (!kl_word_take(line, &frame->source) || !kl_word_take_number(line, 10, &number) ||
-	    !kl_word_take_number(line, 10, &inlined) || number > UINT32_MAX || inlined > 1)
+	    !kl_word_take_number(line, 10, &inlined) ||
+	    (version > 2 && !kl_word_take_number(line, 10, &uncertain)) || number > UINT32_MAX ||
+	    inlined > 1 || uncertain > 1)
 		return false;
 	frame->line = (uint32_t)number;
 	frame->inlined = inlined;
+	frame->uncertain = uncertain;
 	return true;
 }
 
@@ -194,7 +198,7 @@ static bool parse_frame(uint64_t version, char *line, struct kl_frame *frame)
 	       kl_word_take_number(&line, 16, &frame->offset) &&
 	       kl_word_take(&line, &frame->object) && kl_word_take(&line, &frame->build_id) &&
 	       kl_word_take_number(&line, 16, &frame->place) &&
-	       (version == 1 || (*line == ' ' && parse_source(&line, frame))) && !*line;
+	       (version == 1 || (*line == ' ' && parse_source(version, &line, frame))) && !*line;
 }
 
 static bool parse_stack(struct kl_stacks *stacks, uint64_t version, char *line,

@@ -46,16 +46,49 @@ void kl_print_frame(struct kl_buffer *buffer, const struct kl_frame *frame)
 	print_source(buffer, frame);
 }
 
+const char *kl_stack_doubt_text(const struct kl_stack *stack)
+{
+	static const char *const text[] = {
+		[KL_STACK_NO_TABLES] = "no unwind tables are loaded",
+		[KL_STACK_NO_TABLE] = "no unwind table for this file",
+		[KL_STACK_NO_FILE] = "code that is not in a file",
+		[KL_STACK_NO_RULE] = "code without unwind information",
+		[KL_STACK_NOT_READABLE] = "stack not in memory",
+		[KL_STACK_BUSY] = "mappings could not be read at that time",
+		[KL_STACK_INCONSISTENT] = "stack does not match the unwind table",
+		[KL_STACK_COMPAT] = "32-bit program",
+	};
+	unsigned int doubt = stack->flags >> KL_STACK_DOUBT_SHIFT;
+
+	return doubt < KL_ARRAY_SIZE(text) ? text[doubt] : "unknown reason";
+}
+
+/* Why the frames from here on are uncertain, or why there are none. */
+static void print_doubt(struct kl_buffer *buffer, const struct kl_stack *stack, unsigned int indent)
+{
+	const char *text = kl_stack_doubt_text(stack);
+
+	if (text)
+		kl_buffer_printf(buffer, "%*s(%s)\n", (int)indent, "", text);
+}
+
 void kl_print_stack(struct kl_buffer *buffer, const struct kl_stacks *stacks, uint64_t id,
 		    unsigned int indent)
 {
 	const struct kl_stack *stack = kl_stacks_get(stacks, id);
+	bool doubt = false;
 
 	for (unsigned int i = 0; stack && i < stack->n; i++) {
-		kl_buffer_printf(buffer, "%*s", (int)indent, "");
+		if (stack->frame[i].uncertain && !doubt)
+			print_doubt(buffer, stack, indent);
+		doubt |= stack->frame[i].uncertain;
+		kl_buffer_printf(buffer, "%*s%s", (int)indent, "",
+				 stack->frame[i].uncertain ? "? " : "");
 		kl_print_frame(buffer, &stack->frame[i]);
 		kl_buffer_add_char(buffer, '\n');
 	}
+	if (stack && !doubt)
+		print_doubt(buffer, stack, indent);
 	if (stack && stack->flags & KL_STACK_CUT)
 		kl_buffer_printf(buffer, "%*s...\n", (int)indent, "");
 }
@@ -98,6 +131,8 @@ void kl_print_stack_json(struct kl_buffer *buffer, const struct kl_stacks *stack
 			kl_buffer_printf(buffer, ",\"line\":%u", frame->line);
 		if (frame->inlined)
 			kl_buffer_add_string(buffer, ",\"inlined\":true");
+		if (frame->uncertain)
+			kl_buffer_add_string(buffer, ",\"uncertain\":true");
 		kl_buffer_add_char(buffer, '}');
 	}
 	kl_buffer_add_char(buffer, ']');
@@ -110,6 +145,8 @@ void kl_print_stack_line(struct kl_buffer *buffer, const struct kl_stacks *stack
 	for (unsigned int i = 0; stack && i < stack->n; i++) {
 		if (i)
 			kl_buffer_add_char(buffer, ';');
+		if (stack->frame[i].uncertain)
+			kl_buffer_add_char(buffer, '?');
 		kl_print_frame(buffer, &stack->frame[i]);
 	}
 }

@@ -55,7 +55,7 @@ bool kl_record_names_has_stacks(const struct kl_record_names *names)
 	       kl_schema_find_variable(names->source.schema, "ustack") >= 0;
 }
 
-int kl_record_names_collect(struct kl_record_names *names, bool lines)
+static int make_collector(struct kl_record_names *names)
 {
 	if (!names->stacks) {
 		names->stacks = kl_stacks_create();
@@ -67,7 +67,35 @@ int kl_record_names_collect(struct kl_record_names *names, bool lines)
 	if (!names->collector)
 		return -errno;
 	kl_schema_set_stacks(names->source.schema, names->stacks);
-	return kl_stack_collect(names->collector, lines);
+	return 0;
+}
+
+int kl_record_names_prepare(struct kl_record_names *names, pid_t pid, const char *program)
+{
+	int ret = make_collector(names);
+
+	if (!ret)
+		kl_stack_collector_prepare(names->collector, pid, program);
+	return ret;
+}
+
+bool kl_record_names_update(struct kl_record_names *names)
+{
+	return names->collector && kl_stack_collector_update(names->collector);
+}
+
+bool kl_record_names_takes_stacks(const struct kl_record_names *names)
+{
+	struct kl_abi_stacks call = { .what = KL_STACKS_WANTED };
+
+	return !kl_session_stacks(names->source.session, &call) && call.traces;
+}
+
+int kl_record_names_collect(struct kl_record_names *names, bool lines)
+{
+	int ret = make_collector(names);
+
+	return ret ? ret : kl_stack_collect(names->collector, lines);
 }
 
 struct kl_stacks *kl_record_names_stacks(const struct kl_record_names *names)

@@ -153,6 +153,13 @@ static bool open_object(struct kl_objects *objects, uint32_t number)
 	return !ret;
 }
 
+struct kl_elf_process *kl_objects_open(struct kl_objects *objects, uint32_t number)
+{
+	if (!number || number > KL_STACK_OBJECTS_MAX || !open_object(objects, number))
+		return NULL;
+	return objects->process;
+}
+
 /* ------------------------------------------------------------------ places */
 
 static struct known *find_known(struct known *known, size_t slots, uint64_t key)

@@ -5,6 +5,7 @@
 
 #include <kernlens/stack.h>
 
+struct kl_elf_process;
 struct kl_objects;
 
 /* NULL: out of memory. @session must outlive the result. */
@@ -21,5 +22,8 @@ pid_t kl_objects_pid(const struct kl_objects *objects);
  */
 unsigned int kl_objects_name(struct kl_objects *objects, struct kl_frame *frame, unsigned int room,
 			     uint64_t place, bool exact, bool lines);
+
+/* The process that has a file open, or NULL: the file cannot be read. */
+struct kl_elf_process *kl_objects_open(struct kl_objects *objects, uint32_t number);
 
 #endif /* KL_LIB_SYMBOLIZE_STACK_OBJECT_H */

@@ -14,6 +14,7 @@
 #include "../base/base.h"
 #include "modules.h"
 #include "stack_object.h"
+#include "unwind.h"
 
 #define BUFFER_BYTES (256u << 10)
 
@@ -26,6 +27,7 @@ struct kl_stack_collector {
 	struct kl_symbols *symbols;
 	uint64_t modules; /* hash of the loaded modules when the symbols were read */
 	struct kl_objects *objects;
+	struct kl_unwinder *unwinder;
 	uint32_t *unplaced; /* traces whose files were not known yet */
 	size_t n_unplaced, unplaced_room;
 	uint8_t *buffer;
@@ -39,8 +41,9 @@ struct kl_stack_collector *kl_stack_collector_create(struct kl_session *session,
 	if (c) {
 		c->buffer = malloc(BUFFER_BYTES);
 		c->objects = kl_objects_create(session);
+		c->unwinder = c->objects ? kl_unwinder_create(session, c->objects) : NULL;
 	}
-	if (!c || !c->buffer || !c->objects) {
+	if (!c || !c->buffer || !c->unwinder) {
 		kl_stack_collector_destroy(c);
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
@@ -56,6 +59,7 @@ void kl_stack_collector_destroy(struct kl_stack_collector *c)
 {
 	if (!c)
 		return;
+	kl_unwinder_destroy(c->unwinder);
 	kl_objects_destroy(c->objects);
 	kl_symbols_close(c->symbols);
 	free(c->unplaced);
@@ -147,7 +151,9 @@ static bool name_user_frames(struct kl_stack_collector *c, const struct kl_abi_s
 		struct kl_frame *frame = &stack->frame[stack->n];
 
 		placed |= place != 0;
+		kl_unwinder_number(c->unwinder, (uint32_t)(place >> KL_STACK_PLACE_SHIFT));
 		frame->address = kl_get64(at + 8 * i);
+		frame->uncertain = i >= about->certain;
 		/* Reserve one for each remaining frame. */
 		room = KL_FRAMES_MAX - stack->n - (n - i - 1);
 		stack->n += kl_objects_name(c->objects, frame, room, place, is_exact(about, i),
@@ -250,4 +256,18 @@ int kl_stack_collect(struct kl_stack_collector *c, bool lines)
 	if (c->next < c->next_lines)
 		c->next = c->next_lines;
 	return ret < 0 ? ret : n;
+}
+
+void kl_stack_collector_prepare(struct kl_stack_collector *c, pid_t pid, const char *program)
+{
+	kl_unwinder_vdso(c->unwinder);
+	if (program)
+		kl_unwinder_program(c->unwinder, program);
+	if (pid)
+		kl_unwinder_process(c->unwinder, pid);
+}
+
+bool kl_stack_collector_update(struct kl_stack_collector *c)
+{
+	return kl_unwinder_wanted(c->unwinder);
 }

@@ -21,9 +21,22 @@ CLI_TESTS_ASN1 := $(CLI_TESTS)/asn1
 #                $(BUILD)/tests/cli/program-splice: a program and its library that check
 #                their own results, with threads, children and signals
 
-cli-tests: $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $(CLI_TESTS)/stack-names \
+#                $(BUILD)/tests/unwind/...: programs without frame pointers, as gcc -O2 makes them
+
+UNWIND_PROGRAMS := $(patsubst tests/unwind/programs/%.c,$(BUILD)/tests/unwind/%,\
+	$(wildcard tests/unwind/programs/*.c)) $(BUILD)/tests/unwind/cxx
+
+cli-tests: $(UNWIND_PROGRAMS) $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $(CLI_TESTS)/stack-names \
 	$(CLI_TESTS)/program-blocks $(CLI_TESTS)/program-blocks-plain \
 	$(CLI_TESTS)/program-splice $(CLI_TESTS)/program-throw $(CLI_TESTS)/example-record
+
+$(BUILD)/tests/unwind/%: tests/unwind/programs/%.c
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ $<
+
+$(BUILD)/tests/unwind/cxx: tests/unwind/programs/cxx.cc
+	mkdir -p $(@D)
+	$(call step,LD)$(CXX) -std=gnu++17 -O2 -Wall -Wextra -Werror -o $@ $<
 
 $(CLI_TESTS)/example-record: examples/record/record.c $(LIB) $(LIB_HEADERS)
 	mkdir -p $(@D)

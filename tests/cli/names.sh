@@ -59,11 +59,11 @@ rm -f /dev/shm/live.json
 
 # As in version 1 of the format.
 cp -r t old
-awk 'NR == 1 { print "kernlens-stacks 1"; next } NF == 9 { print $1, $2, $3, $4, $5, $6; next } { print }' \
+awk 'NR == 1 { print "kernlens-stacks 1"; next } NF == 10 { print $1, $2, $3, $4, $5, $6; next } { print }' \
 	t/.kernlens/stacks >old/.kernlens/stacks
 kl print old --json
 check "an old trace" jq -s -e '.[0].stacks.ustack[0] | .symbol == "ask_kernel" and (has("line") | not)' "$work/out"
-sed -i '1s/2/3/' t/.kernlens/stacks
+sed -i '1s/3/4/' t/.kernlens/stacks
 kl print t
 expect "a newer one is refused" 1
 

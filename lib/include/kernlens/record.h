@@ -175,6 +175,33 @@ void kl_record_names_destroy(struct kl_record_names *names);
 bool kl_record_names_has_stacks(const struct kl_record_names *names);
 
 /**
+ * kl_record_names_prepare - load unwind tables before the session starts
+ * @names: names
+ * @pid: as of kl_stack_collector_prepare(); may be called for several processes
+ * @program: as of kl_stack_collector_prepare()
+ *
+ * Returns 0 or a negative errno. May sleep.
+ */
+int kl_record_names_prepare(struct kl_record_names *names, pid_t pid, const char *program);
+
+/**
+ * kl_record_names_update - load unwind tables of files that have turned up in traces
+ * @names: names
+ *
+ * As kl_stack_collector_update(); does nothing before kl_record_names_prepare().
+ */
+bool kl_record_names_update(struct kl_record_names *names);
+
+/**
+ * kl_record_names_takes_stacks - does the session take stack traces?
+ * @names: names
+ *
+ * Unlike kl_record_names_has_stacks(), this includes those that are only keys of a table, and asks
+ * the session, which must have its definitions.
+ */
+bool kl_record_names_takes_stacks(const struct kl_record_names *names);
+
+/**
  * kl_record_names_collect - read the session's new stack traces, with symbol names
  * @names: names
  * @lines: also look up source lines, which may take seconds

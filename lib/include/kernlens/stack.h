@@ -40,6 +40,7 @@ KL_PUBLIC_BEGIN
  * @source: source file; NULL if unknown
  * @line: line in @source; 0 if unknown
  * @inlined: the function is inlined into that of the next frame, which has the same address
+ * @uncertain: found by frame pointers, which the program may not have
  */
 struct kl_frame {
 	uint64_t address;
@@ -52,13 +53,14 @@ struct kl_frame {
 	const char *source;
 	uint32_t line;
 	bool inlined;
+	bool uncertain;
 };
 
 /**
  * struct kl_stack - a stack trace
  * @id: from 1
  * @kind: kernel or user stack
- * @flags: KL_STACK_CUT, KL_STACK_EXACT
+ * @flags: KL_STACK_CUT, KL_STACK_EXACT, and the kl_stack_doubt from KL_STACK_DOUBT_SHIFT on
  * @pid: process of a user stack
  * @n: number of frames
  * @frame: innermost first
@@ -156,6 +158,14 @@ void kl_print_stack(struct kl_buffer *buffer, const struct kl_stacks *stacks, ui
  */
 void kl_print_stack_json(struct kl_buffer *buffer, const struct kl_stacks *stacks, uint64_t id);
 
+/**
+ * kl_stack_doubt_text - why a user stack trace is uncertain or incomplete, in words
+ * @stack: stack
+ *
+ * Returns NULL if it is certain and reaches the outermost frame, or where it was truncated.
+ */
+const char *kl_stack_doubt_text(const struct kl_stack *stack);
+
 struct kl_stack_collector;
 
 /**
@@ -185,6 +195,27 @@ void kl_stack_collector_destroy(struct kl_stack_collector *collector);
  * May sleep.
  */
 int kl_stack_collect(struct kl_stack_collector *collector, bool lines);
+
+/**
+ * kl_stack_collector_prepare - load unwind tables before the session starts
+ * @collector: of a session that the caller has created
+ * @pid: load those of the files that this process has mapped; 0: of none
+ * @program: path of a program that will be executed: load those of it and of its libraries; or NULL
+ *
+ * Frames of other files are uncertain until kl_stack_collector_update() has found them. A file
+ * without unwind information is not an error. May sleep.
+ */
+void kl_stack_collector_prepare(struct kl_stack_collector *collector, pid_t pid,
+				const char *program);
+
+/**
+ * kl_stack_collector_update - load unwind tables of files that have turned up in traces
+ * @collector: of a session that the caller has created
+ *
+ * To be called often while the session runs, in particular at its beginning. Returns whether files
+ * were new. May sleep.
+ */
+bool kl_stack_collector_update(struct kl_stack_collector *collector);
 
 KL_PUBLIC_END
 

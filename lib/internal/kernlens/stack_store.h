@@ -67,4 +67,13 @@ pid_t kl_stack_collector_pid(const struct kl_stack_collector *collector);
  */
 int kl_session_stacks(struct kl_session *session, struct kl_abi_stacks *call);
 
+/**
+ * kl_session_unwind - issue KL_IOC_UNWIND
+ * @session: session
+ * @call: filled in by the caller except for `size`
+ *
+ * Returns 0 or a negative errno.
+ */
+int kl_session_unwind(struct kl_session *session, struct kl_abi_unwind *call);
+
 #endif /* KERNLENS_STACK_STORE_H */

@@ -52,6 +52,7 @@ static const struct call calls[] = {
 	CALL(KL_IOC_METADATA_SET, kl_abi_metadata, 9000),
 	CALL(KL_IOC_METADATA_GET, kl_abi_metadata, 9000),
 	CALL(KL_IOC_STACKS, kl_abi_stacks, 4),
+	CALL(KL_IOC_UNWIND, kl_abi_unwind, 4),
 	CALL(KL_IOC_ALARMS, kl_abi_alarms, 4),
 	CALL(KL_IOC_HANDLER_READ, kl_abi_handler_read, 4),
 	{ KL_IOC_SNAPSHOT, 0, 0 },

@@ -167,6 +167,29 @@ void make_plain_variables(int fd)
 	TRY(fd, KL_IOC_VARIABLES, params);
 }
 
+/* A table of rows in order, most of them valid, for this program. */
+static void make_unwind(int fd)
+{
+	static struct kl_unwind_row rows[512];
+	u32 n = 1 + below(512), at = 0;
+	struct kl_abi_unwind params = { .size = sizeof(params), .rows = (u64)(uintptr_t)rows };
+
+	for (u32 i = 0; i < n; i++) {
+		rows[i].offset = at;
+		at += one_in(500) ? 0 : 1 + below(64);
+		rows[i].rule = kl_unwind_rule(below(8), below(16), one_in(3) ? 0 : below(4));
+		if (!kl_unwind_rule_is_valid(rows[i].rule) && !one_in(500))
+			rows[i].rule = kl_unwind_rule(KL_UNWIND_SP, 1 + below(8), 0);
+	}
+	rows[n - 1].rule = one_in(20) ? rows[0].rule : KL_UNWIND_NONE;
+	params.n = one_in(5) ? 0 : n;
+	params.flags = one_in(4) ? KL_UNWIND_VDSO : 0;
+	params.fd = params.flags ? -1 : open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	TRY(fd, KL_IOC_UNWIND, params);
+	if (params.fd >= 0)
+		close(params.fd);
+}
+
 /* Stack traces with each record; at times the table is too small for many. */
 void make_stacks(int fd)
 {
@@ -180,6 +203,8 @@ void make_stacks(int fd)
 	if (one_in(3))
 		TRY(fd, KL_IOC_STACKS, few);
 	TRY(fd, KL_IOC_VARIABLES, params);
+	if (one_in(2))
+		make_unwind(fd);
 }
 
 void op_variables(void)

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Walks the user stack of the running task with unwind tables, and by frame pointers where there is
+ * no table; finds the files that the frames of a new trace are in. Called by stack.c, in any
+ * context. Takes mmap_lock by trylock only. docs/design/unwind.md has the rules.
+ */
+#include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/irq_work.h>
+#include <linux/magic.h>
+#include <linux/mm.h>
+#include <linux/ptrace.h>
+#include <linux/uaccess.h>
+
+#include "../compat/nofault.h"
+#include "session.h"
+#include "stack_internal.h"
+
+#define OBJECT_PROBES 16
+
+/* Of the registers in a signal frame, from its stack pointer. */
+#define SIGNAL_BP 120
+#define SIGNAL_SP 160
+#define SIGNAL_IP 168
+
+#define MULTIPLIER 0x61C8864680B583EBull /* 2^64 divided by the golden ratio */
+
+/**
+ * struct lock_cpu - per-CPU state for holding mmap_lock
+ * @unlocking: mmap_lock of some mm is held, or is about to be taken
+ * @mm: @unlock releases its mmap_lock
+ * @unlock: releases the lock in a context where that is allowed
+ */
+struct lock_cpu {
+	unsigned int unlocking;
+	struct mm_struct *mm;
+	struct irq_work unlock;
+};
+
+static DEFINE_PER_CPU(struct lock_cpu, lock_cpus);
+
+/* -------------------------------------------------------------- mmap_lock */
+
+static void unlock_later(struct irq_work *work)
+{
+	struct lock_cpu *cpu = container_of(work, struct lock_cpu, unlock);
+
+	mmap_read_unlock_non_owner(cpu->mm);
+	WRITE_ONCE(cpu->unlocking, 0);
+}
+
+/* Tries once for each walk. The lock is held until the walk ends. */
+static bool lock(struct kl_stack_walk *w)
+{
+	if (w->locked || w->refused)
+		return w->locked;
+	w->refused = true;
+	if (this_cpu_cmpxchg(lock_cpus.unlocking, 0, 1))
+		return false;
+	if (!mmap_read_trylock(current->mm)) {
+		this_cpu_write(lock_cpus.unlocking, 0);
+		return false;
+	}
+	w->locked = true;
+	return true;
+}
+
+/**
+ * kl_stack_walk_end - release what a walk holds
+ * @w: the walk
+ *
+ * Unlocking may wake another task, which is not allowed with interrupts off. On real-time kernels,
+ * a thread runs the irq_work, with interrupts on, as the lock requires there; a reader that tries
+ * the lock only changes a counter, so it may do so in any context there, too.
+ */
+void kl_stack_walk_end(struct kl_stack_walk *w)
+{
+	struct lock_cpu *cpu = this_cpu_ptr(&lock_cpus);
+	struct mm_struct *mm = current->mm;
+
+	if (likely(!w->locked))
+		return;
+	if (!irqs_disabled()) {
+		mmap_read_unlock(mm);
+		WRITE_ONCE(cpu->unlocking, 0);
+		return;
+	}
+	cpu->mm = mm;
+	/* For lockdep, this task releases the lock here. */
+	rwsem_release(&mm->mmap_lock.dep_map, _RET_IP_);
+	irq_work_queue(&cpu->unlock);
+}
+
+/* ------------------------------------------------------------------- files */
+
+/**
+ * kl_stack_object - the object number of a file, which it is given if it has none
+ * @stacks: of the session
+ * @inode: identifies the file: the one of its mappings
+ * @file: the caller keeps it from being freed
+ *
+ * Returns 0 if the table is full. Context: any.
+ */
+u32 kl_stack_object(struct kl_stacks *stacks, struct inode *inode, struct file *file)
+{
+	u32 hash = hash_ptr(inode, 32);
+
+	for (u32 probe = 0; probe < OBJECT_PROBES; probe++) {
+		u32 index = (hash + probe) % KL_STACK_OBJECTS_MAX;
+		struct kl_stack_object *object = &stacks->object[index];
+		struct inode *found = READ_ONCE(object->inode);
+
+		if (!found && try_cmpxchg(&object->inode, &found, inode)) {
+			get_file(file);
+			/* Pairs with kl_stacks_call. */
+			smp_store_release(&object->file, file);
+			return index + 1;
+		}
+		if (found == inode)
+			return index + 1;
+	}
+	return 0;
+}
+
+/*
+ * Program text is in a regular file on a file system. Other files that can be mapped, such as
+ * kernlens's own descriptors, may hold a reference to the session; a reference to them from here
+ * would be a cycle that is never freed.
+ */
+static bool is_object(const struct file *file)
+{
+	const struct inode *inode = file_inode(file);
+
+	return S_ISREG(inode->i_mode) && inode->i_sb->s_magic != ANON_INODE_FS_MAGIC;
+}
+
+/**
+ * kl_stack_place - find the files that the frames of a stored trace are in
+ * @w: the walk that has taken the trace
+ * @entry: the trace
+ *
+ * Does nothing if the process is changing its mappings. Context: any, preemption off.
+ */
+void kl_stack_place(struct kl_stack_walk *w, struct kl_stack_entry *entry)
+{
+	const u64 *frame = &w->stacks->table.word[entry->at];
+	u64 *place = &w->stacks->table.word[entry->at + entry->about.frames];
+
+	if (!lock(w))
+		return;
+	for (u32 i = 0; i < entry->about.frames; i++) {
+		const struct vm_area_struct *vma = find_vma(current->mm, frame[i]);
+		u64 object;
+
+		if (!vma || vma->vm_start > frame[i] || !vma->vm_file || !is_object(vma->vm_file))
+			continue;
+		object = kl_stack_object(w->stacks, file_inode(vma->vm_file), vma->vm_file);
+		if (object)
+			WRITE_ONCE(place[i], object << KL_STACK_PLACE_SHIFT |
+						     (frame[i] - vma->vm_start +
+						      ((u64)vma->vm_pgoff << PAGE_SHIFT)));
+	}
+	/* The places before the flag. Nothing pairs with this: stack.c reads only the flag. */
+	smp_store_release(&entry->placed, 1);
+}
+
+/* ------------------------------------------------------------------- rules */
+
+static u32 no_rule(enum kl_stack_doubt doubt)
+{
+	return kl_unwind_rule(KL_UNWIND_NONE, doubt, 0);
+}
+
+/* The table of a file. If there is none, notifies whoever loads tables, once. */
+static const struct kl_unwind_table *table_of(struct kl_stack_walk *w, struct file *file)
+{
+	u32 number = kl_stack_object(w->stacks, file_inode(file), file);
+	struct kl_stack_object *object = &w->stacks->object[number - 1];
+	const struct kl_unwind_table *table;
+
+	if (!number)
+		return NULL;
+	/* Pairs with publish in stack_unwind.c. */
+	table = smp_load_acquire(&object->table);
+	if (!table && !xchg(&object->wanted, 1))
+		kl_notify_file(w->s);
+	return table;
+}
+
+static void describe(struct kl_stack_walk *w, const struct vm_area_struct *vma,
+		     struct kl_unwind_range *range)
+{
+	*range = (struct kl_unwind_range){
+		.start = vma->vm_start,
+		.bytes = vma->vm_end - vma->vm_start,
+		.place = (u64)vma->vm_pgoff << PAGE_SHIFT,
+		.doubt = KL_STACK_NO_FILE,
+	};
+	if (!(vma->vm_flags & VM_EXEC)) {
+		range->doubt = KL_STACK_INCONSISTENT;
+	} else if (vma->vm_start == (unsigned long)current->mm->context.vdso) {
+		range->place = 0;
+		/* Pairs with publish in stack_unwind.c. */
+		range->table = smp_load_acquire(&w->stacks->unwind->vdso);
+	} else if (vma->vm_file && is_object(vma->vm_file)) {
+		range->doubt = KL_STACK_NO_TABLE;
+		range->table = table_of(w, vma->vm_file);
+	}
+}
+
+/* The mapping of an address, or NULL and why. */
+static const struct kl_unwind_range *find_range(struct kl_stack_walk *w, u64 address,
+						enum kl_stack_doubt *doubt)
+{
+	typeof(w->cache->mm[0]) *mm = &w->cache->mm[w->key >> 32 & (KL_UNWIND_MMS - 1)];
+	const struct vm_area_struct *vma;
+	struct kl_unwind_range *range;
+
+	if (mm->key != w->key) {
+		mm->key = w->key;
+		mm->n = 0;
+		mm->next = 0;
+	}
+	for (u32 i = 0; i < mm->n; i++)
+		if (address - mm->range[i].start < mm->range[i].bytes)
+			return &mm->range[i];
+	*doubt = KL_STACK_BUSY;
+	if (!lock(w))
+		return NULL;
+	*doubt = KL_STACK_INCONSISTENT;
+	vma = find_vma(current->mm, address);
+	if (!vma || vma->vm_start > address)
+		return NULL;
+	range = &mm->range[mm->next];
+	mm->next = (mm->next + 1) % KL_UNWIND_RANGES;
+	mm->n = max(mm->n, mm->next ?: KL_UNWIND_RANGES);
+	describe(w, vma, range);
+	return range;
+}
+
+static noinline u32 search_rule(struct kl_stack_walk *w, u64 address)
+{
+	enum kl_stack_doubt doubt;
+	const struct kl_unwind_range *range = find_range(w, address, &doubt);
+	u32 rule;
+
+	if (!range)
+		return no_rule(doubt);
+	if (!range->table)
+		return no_rule(range->doubt);
+	rule = kl_unwind_table_find(range->table, address - range->start + range->place);
+	return rule == KL_UNWIND_NONE ? no_rule(KL_STACK_NO_RULE) : rule;
+}
+
+/* The rule for an address; KL_UNWIND_NONE with the reason in its member a. */
+static __always_inline u32 rule_of(struct kl_stack_walk *w, u64 address)
+{
+	u64 key = w->key ^ address;
+	typeof(w->cache->rule[0]) *slot;
+
+	if (!w->cache)
+		return no_rule(w->stacks->unwind ? KL_STACK_BUSY : KL_STACK_NO_TABLES);
+	slot = &w->cache->rule[hash_64(key, ilog2(KL_UNWIND_RULES))];
+	if (unlikely(slot->key != key)) {
+		slot->rule = search_rule(w, address);
+		/* A reason that is gone by the next walk is not kept. */
+		slot->key = slot->rule == no_rule(KL_STACK_BUSY) ? 0 : key;
+	}
+	return slot->rule;
+}
+
+/* ------------------------------------------------------------------- steps */
+
+static bool is_return_address(u64 address)
+{
+	return address >= PAGE_SIZE && address < TASK_SIZE_MAX;
+}
+
+/* Page faults are disabled. */
+static __always_inline bool read_word(u64 at, u64 *word)
+{
+	const u64 __user *from = (const u64 __user *)at;
+
+	if (!user_read_access_begin(from, sizeof(*from)))
+		return false;
+	unsafe_get_user(*word, from, fault);
+	user_read_access_end();
+	return true;
+fault:
+	user_read_access_end();
+	return false;
+}
+
+static enum kl_stack_doubt leave_signal(struct kl_stack_walk *w)
+{
+	u64 sp = w->sp;
+
+	if (!read_word(sp + SIGNAL_IP, &w->ip) || !read_word(sp + SIGNAL_SP, &w->sp) ||
+	    !read_word(sp + SIGNAL_BP, &w->bp))
+		return KL_STACK_NOT_READABLE;
+	w->bp_known = true;
+	return is_return_address(w->ip) ? KL_STACK_SURE : KL_STACK_INCONSISTENT;
+}
+
+/* The canonical frame address. */
+static __always_inline enum kl_stack_doubt find_cfa(const struct kl_stack_walk *w, u32 rule,
+						    u64 *cfa)
+{
+	u32 kind = kl_unwind_kind_of(rule);
+
+	if (likely(kind == KL_UNWIND_SP)) {
+		*cfa = w->sp + 8ull * kl_unwind_a(rule);
+		return KL_STACK_SURE;
+	}
+	if (kind == KL_UNWIND_PLT) {
+		*cfa = w->sp + ((w->ip & 15) >= kl_unwind_a(rule) ? 16 : 8);
+		return KL_STACK_SURE;
+	}
+	if (kind != KL_UNWIND_AT_SP && !w->bp_known)
+		return KL_STACK_NO_RULE;
+	if (kind == KL_UNWIND_BP) {
+		*cfa = w->bp + 8ull * kl_unwind_a(rule);
+		return KL_STACK_SURE;
+	}
+	if (!read_word((kind == KL_UNWIND_AT_SP ? w->sp : w->bp) + 8ll * kl_unwind_d(rule), cfa))
+		return KL_STACK_NOT_READABLE;
+	*cfa += 8ull * kl_unwind_e(rule);
+	return KL_STACK_SURE;
+}
+
+/* Go to the caller's frame. On failure, the frame stays. */
+static __always_inline enum kl_stack_doubt step(struct kl_stack_walk *w, u32 rule)
+{
+	u32 kind = kl_unwind_kind_of(rule), b = kl_unwind_b(rule);
+	enum kl_stack_doubt doubt;
+	u64 cfa, ip, bp = w->bp;
+
+	if (unlikely(kind == KL_UNWIND_NONE))
+		return kl_unwind_a(rule);
+	if (unlikely(kind == KL_UNWIND_SIGNAL))
+		return leave_signal(w);
+	doubt = find_cfa(w, rule, &cfa);
+	if (unlikely(doubt))
+		return doubt;
+	if (unlikely(cfa <= w->sp || cfa & 7))
+		return KL_STACK_INCONSISTENT;
+	if (unlikely(!read_word(cfa - 8, &ip)))
+		return KL_STACK_NOT_READABLE;
+	if (unlikely(!is_return_address(ip)))
+		return KL_STACK_INCONSISTENT;
+	if (b == KL_UNWIND_B_LOST)
+		w->bp_known = false;
+	else if (b && unlikely(!read_word(b <= KL_UNWIND_B_CFA_MAX ?
+						  cfa - 8ull * b :
+						  w->bp + 8ll * ((s32)b - (s32)KL_UNWIND_B_BP_ZERO),
+					  &bp)))
+		return KL_STACK_NOT_READABLE;
+	else if (b)
+		w->bp_known = true;
+	w->ip = ip;
+	w->sp = cfa;
+	w->bp = bp;
+	return KL_STACK_SURE;
+}
+
+/*
+ * At a function's first instructions, and at its last, the frame pointer is the caller's, so the
+ * next frame would be that of the caller's caller: the return address is on the stack. At a uprobe,
+ * the first byte in memory is an int3; the source of the event passes the original bytes
+ * (kl_stack_begin).
+ */
+static bool guess_edge(struct kl_stack_walk *w)
+{
+	u32 first = w->text;
+	u64 code, from = w->sp, ip;
+
+	if (likely(!first)) {
+		if (!read_word(w->ip, &code))
+			return false;
+		first = (u32)code;
+	}
+	if ((first & 0xffffff) == 0xe58948) /* mov %rsp, %rbp: after the push */
+		from += sizeof(u64);
+	else if (first != 0xfa1e0ff3 && first != 0xfa1e0fcc && /* endbr64 */
+		 first != 0xe5894855 && first != 0xe58948cc && /* push %rbp; mov %rsp, %rbp */
+		 (first & 0xff) != 0xc3) /* ret */
+		return false;
+	if (!read_word(from, &ip) || !is_return_address(ip))
+		return false;
+	w->ip = ip;
+	w->sp = from + sizeof(u64);
+	return true;
+}
+
+/* Go to the frame that the frame pointer leads to. Returns whether there is one. */
+static bool guess(struct kl_stack_walk *w, bool first)
+{
+	u64 ip, bp, at = w->bp;
+
+	if (first && guess_edge(w))
+		return true;
+	if (at < w->sp || at & 7 || !read_word(at, &bp) || !read_word(at + sizeof(u64), &ip) ||
+	    !is_return_address(ip))
+		return false;
+	w->ip = ip;
+	w->sp = at + 2 * sizeof(u64);
+	w->bp = bp;
+	w->bp_known = true;
+	return true;
+}
+
+/* ------------------------------------------------------------------- walks */
+
+static u64 mix(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * MULTIPLIER;
+	return hash ^ hash >> 32;
+}
+
+static void begin(struct kl_stack_walk *w)
+{
+	/* Pairs with kl_stack_unwind. */
+	const struct kl_unwind *unwind = smp_load_acquire(&w->stacks->unwind);
+
+	w->ip = w->regs->ip;
+	w->sp = w->regs->sp;
+	w->bp = w->regs->bp;
+	w->bp_known = true;
+	if (!unwind || w->level & 1)
+		return;
+	w->cache = unwind->cpu[smp_processor_id()][w->level / 2];
+	w->key = mix(w->stacks->table.seed, current->mm->context.ctx_id);
+	w->key = mix(w->key,
+		     (u64)kl_unwind_changes_of(current->mm) << 32 | READ_ONCE(unwind->tables));
+}
+
+/* Ends, the frames are right as far as they go. */
+static bool is_end(enum kl_stack_doubt doubt)
+{
+	return doubt == KL_STACK_NOT_READABLE || doubt == KL_STACK_INCONSISTENT;
+}
+
+static enum kl_stack_doubt walk(struct kl_stack_walk *w, struct kl_abi_stack *about, u64 *frame)
+{
+	/* In a system call, the address is the one after the instruction. */
+	u32 n = 0, most = w->stacks->user_frames, exact = !!(about->flags & KL_STACK_EXACT);
+	enum kl_stack_doubt doubt = KL_STACK_SURE, why;
+
+	for (;;) {
+		u32 rule;
+
+		frame[n++] = w->ip;
+		if (likely(!doubt))
+			about->certain = n;
+		rule = rule_of(w, w->ip - 1 + exact);
+		if (kl_unwind_kind_of(rule) == KL_UNWIND_END)
+			break;
+		/* The ABI's mark of the outermost frame, where the dynamic linker begins. */
+		if (rule == no_rule(KL_STACK_NO_RULE) && w->bp_known && !w->bp)
+			break;
+		why = step(w, rule);
+		exact = kl_unwind_kind_of(rule) == KL_UNWIND_SIGNAL;
+		if (unlikely(why)) {
+			doubt = doubt ?: why;
+			if (is_end(why) || !guess(w, n == 1))
+				break;
+		}
+		if (n == most) {
+			about->flags |= KL_STACK_CUT;
+			break;
+		}
+	}
+	about->frames = n;
+	return doubt;
+}
+
+/**
+ * kl_stack_walk_user - walk the running task's user stack
+ * @w: the walk, as its struct says
+ * @about: receives the number of frames, how many are certain, and the flags
+ * @frame: receives the frames, at most @w->stacks->user_frames
+ *
+ * Context: any, preemption off. The task has an mm.
+ */
+void kl_stack_walk_user(struct kl_stack_walk *w, struct kl_abi_stack *about, u64 *frame)
+{
+	enum kl_stack_doubt doubt;
+
+	/* Frames of 32-bit programs have another layout. */
+	if (!user_64bit_mode((struct pt_regs *)w->regs)) {
+		frame[0] = w->regs->ip;
+		about->frames = 1;
+		about->certain = 1;
+		about->flags |= KL_STACK_COMPAT << KL_STACK_DOUBT_SHIFT;
+		return;
+	}
+	begin(w);
+	kl_nofault(({
+		pagefault_disable();
+		0;
+	}));
+	doubt = walk(w, about, frame);
+	kl_nofault(({
+		pagefault_enable();
+		0;
+	}));
+	about->flags |= doubt << KL_STACK_DOUBT_SHIFT;
+}
+
+/**
+ * kl_stack_user_init - prepare for walks
+ */
+void kl_stack_user_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		init_irq_work(&per_cpu_ptr(&lock_cpus, cpu)->unlock, unlock_later);
+}
+
+/**
+ * kl_stack_user_deinit - undo kl_stack_user_init(); no probe is attached any more
+ */
+void kl_stack_user_deinit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		irq_work_sync(&per_cpu_ptr(&lock_cpus, cpu)->unlock);
+}

@@ -1,0 +1,85 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# User stack traces of programs without frame pointers: programs of our own as gcc -O2 makes them,
+# and Debian's.
+
+programs=$(realpath "$here/../../build/tests/unwind")
+nap=$programs/nap
+
+# save_json TRACE FILE: writes a trace as JSON.
+save_json() {
+	kl print "$1" --format json
+	cp "$work/out" "$2"
+}
+
+# same TEXT FOUND WANTED
+same() {
+	check "$1" test "$2" = "$3"
+}
+
+# functions FILTER FILE: the functions of a trace, innermost first, in one line.
+functions() {
+	jq -r -s "$1 | [.[] | .symbol // \"-\"] | join(\" \")" "$2"
+}
+
+# certain FILE: all traces of programs are certain, and there are some.
+certain() {
+	jq -s -e '[.[].stacks.ustack // empty | .[]] |
+		length > 0 and all(.uncertain | not)' "$1"
+}
+
+# The program that sleeps in `usleep`, called by three functions.
+kl record -q -o nap -e syscall_entry_clock_nanosleep,sched_switch -v ustack -- "$nap"
+save_json nap nap.json
+same "a sleep is below the function that sleeps" "$(functions \
+	'[.[] | select(.event == "syscall_entry_clock_nanosleep")][0].stacks.ustack[-8:-3]' nap.json)" \
+	"usleep inner_nap middle outer main"
+check "also at the switch to another task" jq -s -e \
+	'[.[] | select(.event == "sched_switch" and .stacks.ustack)] | length > 5 and
+		([.[] | select(any(.stacks.ustack[]; .symbol == "inner_nap"))] | length > 5)' nap.json
+check "nothing is uncertain" certain nap.json
+kl print nap
+says out '^        inner_nap\+0x[0-9a-f]+ \(' "as text"
+check "without a doubt" bash -c '! grep -qE "^ +(\?|\()" "$1"' - "$work/out"
+kl latency --by stack -o sleeps -- "$nap"
+check "the latency profile has the function" grep -q 'inner_nap' sleeps
+kl_nobody record -q -o /dev/shm/nap -e syscall_entry_clock_nanosleep -v ustack -- "$nap"
+save_json /dev/shm/nap user.json
+same "an ordinary user's trace" "$(functions '.[0].stacks.ustack[-8:-3]' user.json)" \
+	"usleep inner_nap middle outer main"
+rm -rf /dev/shm/nap
+
+# Handlers of signals, also on another stack; alloca and a realigned stack; callbacks of the library.
+kl record -q -o signal -e 'syscall_entry_get*,syscall_entry_rt_sigreturn' -v ustack -- \
+	"$programs/signal"
+save_json signal signal.json
+same "a signal handler is above the function that it interrupted" "$(functions \
+	'[.[] | select(.event == "syscall_entry_getppid")][0].stacks.ustack[1:] |
+		map(select(.symbol as $s | ["handle", "with_alloca", "with_alignment", "main"] | index($s)))' \
+	signal.json)" "handle with_alloca with_alignment main"
+check "in all of them nothing is uncertain" certain signal.json
+check "and all lead to main" jq -s -e 'all(.[].stacks.ustack; any(.[]; .symbol == "main"))' signal.json
+
+# Debian's programs, whose symbols are stripped.
+for command in "ls -l /etc" "bash -c :" "perl -e print(1)" "git --version" "tar cf /dev/null /etc/apt"; do
+	# shellcheck disable=SC2086
+	kl record -q --force -o stock -e 'syscall_entry_*' -v ustack -- $command
+	save_json stock stock.json
+	check "$command: nothing is uncertain" certain stock.json
+done
+
+# Files that turn up while recording.
+kl record -q -o exec -e syscall_entry_clock_nanosleep -v ustack -- sh -c "'$nap'; '$nap'; exec '$nap'"
+save_json exec exec.json
+check "a program that another executes is soon known" jq -s -e \
+	'[.[] | select(any(.stacks.ustack[]; .symbol == "outer"))] |
+		length > 10 and (.[-1] | all(.stacks.ustack[]; .uncertain | not))' exec.json
+
+# Code that is in no file.
+kl record -q -o generated -e syscall_entry_getppid -v ustack -- "$programs/generated"
+kl print generated
+says out '^        \(code that is not in a file\)$' "generated code is no part of a certain trace"
+says out '^        \? caller\+0x' "frame pointers lead on, and are marked"
+save_json generated generated.json
+check "in JSON, too" jq -s -e '.[0].stacks.ustack | (.[0] | has("uncertain") | not) and
+	(map(select(.symbol == "caller"))[0].uncertain)' generated.json
