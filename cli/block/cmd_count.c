@@ -40,7 +40,6 @@ struct count_run {
 	size_t wants;
 	bool instructions;
 	bool ptrace;
-	const char *path;
 };
 
 /* By block, points before it first: targets selected by several texts are unsorted. */
@@ -179,7 +178,8 @@ static int write_text(struct count_run *cr, FILE *file)
 	kl_buffer_printf(&text, "\n Blocks %s:\n\n", subject);
 	status = list_functions(cr, &text, NULL);
 	if (!status && !cli_write_buffer(&text, file))
-		status = cli_error(-errno, "%s: %s", cr->path ?: "stderr", strerror(errno));
+		status = cli_error(-errno, "%s: %s", cr->spliced.session.select.output ?: "stderr",
+				   strerror(errno));
 	if (!status)
 		cli_spliced_print_sum(&cr->spliced, file);
 	kl_buffer_deinit(&text);
@@ -189,11 +189,12 @@ static int write_text(struct count_run *cr, FILE *file)
 
 static int write_result(struct count_run *cr)
 {
-	FILE *file = cli_open_result(cr->path, cli_settings.json);
+	const char *path = cr->spliced.session.select.output;
+	FILE *file = cli_open_result(path, cli_settings.json);
 
 	if (!file)
 		return CLI_FAILED;
-	return cli_close_result(file, cr->path,
+	return cli_close_result(file, path,
 				cli_settings.json ? write_json(cr) : write_text(cr, file));
 }
 
@@ -234,7 +235,6 @@ static int count_programs(const struct count_run *cr)
 	*select = cr->spliced.session.select;
 	count->splices = cr->ptrace;
 	count->instructions = cr->instructions;
-	count->path = cr->path;
 	for (size_t i = 0; i < cr->wants; i++)
 		select->spec[select->n_specs++] =
 			cli_format("%s%s", strncmp(cr->want[i], "block:", 6) ? "block:" : "",
@@ -276,7 +276,7 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 			cr->spliced.debug = parser.arg;
 			break;
 		case 'o':
-			cr->path = parser.arg;
+			cr->spliced.session.select.output = parser.arg;
 			break;
 		default:
 			cli_select_option(&cr->spliced.session.select, &parser, key);

@@ -46,7 +46,6 @@ struct coverage_run {
 	bool diff;
 	uint64_t top;
 	const char *lcov;
-	const char *path;
 };
 
 static int write_lcov(struct coverage_run *cr)
@@ -63,7 +62,8 @@ static int write_lcov(struct coverage_run *cr)
 
 static int write_result(const struct coverage_run *cr)
 {
-	FILE *file = cli_open_result(cr->path, cli_settings.json);
+	const char *path = cr->spliced.session.select.output;
+	FILE *file = cli_open_result(path, cli_settings.json);
 	int status = CLI_OK;
 
 	if (!file)
@@ -78,7 +78,7 @@ static int write_result(const struct coverage_run *cr)
 		cli_spliced_print_sum(&cr->spliced, file);
 		free(subject);
 	}
-	return cli_close_result(file, cr->path, status);
+	return cli_close_result(file, path, status);
 }
 
 static int run(struct coverage_run *cr)
@@ -127,7 +127,7 @@ static void take_option(struct coverage_run *cr, const struct cli_parser *parser
 		cr->diff = true;
 		break;
 	case 'o':
-		cr->path = parser->arg;
+		cr->spliced.session.select.output = parser->arg;
 		break;
 	default:
 		cli_select_option(&cr->spliced.session.select, parser, key);

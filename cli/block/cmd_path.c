@@ -287,6 +287,7 @@ static void take_option(struct path_run *pr, const struct cli_parser *parser, in
 		break;
 	case 'o':
 		pr->request.path = parser->arg;
+		pr->session.select.output = parser->arg;
 		break;
 	default:
 		cli_select_option(&pr->session.select, parser, key);

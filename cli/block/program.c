@@ -277,11 +277,11 @@ static int write_result(struct counting *c)
 	for (unsigned int i = 0; i < select->n_specs && !status; i++)
 		status = list_selector(c, select->spec[i]);
 	if (!status) {
-		file = cli_open_result(c->of->path, cli_settings.json);
+		file = cli_open_result(select->output, cli_settings.json);
 		status = file ? CLI_OK : CLI_FAILED;
 	}
 	if (!status)
-		status = cli_close_result(file, c->of->path,
+		status = cli_close_result(file, select->output,
 					  c->list ? write_json(c) : write_text(c, file));
 	json_decref(c->list);
 	return status;

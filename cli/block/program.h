@@ -12,13 +12,11 @@
  * @session: with `command`, and `select` filled in from the options
  * @splices: count by splices in the processes, even if the kernel's uprobes are available
  * @instructions: print the instructions, too
- * @path: output file; NULL: stderr, or stdout for JSON
  */
 struct cli_program_count {
 	struct cli_session session;
 	bool splices;
 	bool instructions;
-	const char *path;
 };
 
 /* Count until the command ends or the time is up, and print. Returns the exit status. */

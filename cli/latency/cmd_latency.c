@@ -64,7 +64,6 @@ struct latency_run {
 	bool sums;
 	const char *svg;
 	const char *html;
-	const char *path;
 };
 
 /* --------------------------------------------------------------- the session */
@@ -200,11 +199,12 @@ static int wait_for_end(struct latency_run *lr, FILE *file)
 
 static int profile(struct latency_run *lr)
 {
+	const char *path = lr->session.select.output;
 	FILE *file = NULL;
 	int error, status = set_up(lr);
 
 	if (!status) {
-		file = cli_open_result(lr->path, cli_settings.json || lr->folded);
+		file = cli_open_result(path, cli_settings.json || lr->folded);
 		status = file ? cli_run_begin(&lr->run) : CLI_FAILED;
 	}
 	if (status)
@@ -219,7 +219,7 @@ static int profile(struct latency_run *lr)
 	cli_run_status(&lr->run, CLI_OK);
 	if (!status && !cli_child_failed(&lr->session.child))
 		status = write_result(lr, file);
-	return cli_close_result(file, lr->path, status);
+	return cli_close_result(file, path, status);
 }
 
 static int run(struct latency_run *lr)
@@ -282,6 +282,7 @@ static void take_option(struct latency_run *lr, const struct cli_parser *parser,
 		break;
 	case KEY_FOLDED:
 		lr->folded = true;
+		lr->session.select.to_stdout = true;
 		break;
 	case KEY_IDLE:
 		lr->report.idle = true;
@@ -299,7 +300,7 @@ static void take_option(struct latency_run *lr, const struct cli_parser *parser,
 		lr->html = parser->arg;
 		break;
 	case 'o':
-		lr->path = parser->arg;
+		lr->session.select.output = parser->arg;
 		break;
 	case 'i':
 		if (!cli_parse_seconds(parser->arg, &lr->interval_ns) ||

@@ -51,7 +51,6 @@ struct live {
 	struct kl_timebase timebase;
 	struct kl_trace_info info;
 	struct kl_trace_counts counts;
-	const char *path;
 	const char *joined; /* the existing session that is only read */
 	uint64_t joined_at; /* clock cycles; older events are not printed */
 	bool ran; /* it has been seen running */
@@ -273,11 +272,6 @@ static int run(struct live *l)
 	const char *patterns = l->printer.format ? l->printer.format->events : NULL;
 	int status = cli_run_init(&l->run, &l->session);
 
-	if (!status && l->path) {
-		l->printer.file = cli_create_file(l->path);
-		if (!l->printer.file)
-			status = CLI_FAILED;
-	}
 	if (!status && l->joined)
 		status = cli_attach(&l->session, l->joined);
 	else if (!status)
@@ -285,7 +279,9 @@ static int run(struct live *l)
 	if (status && l->joined)
 		cli_session_close(&l->session);
 	if (!status) {
-		status = attach(l);
+		/* Only now: the command keeps our stdout. */
+		l->printer.file = cli_open_result(l->session.select.output, true);
+		status = l->printer.file ? attach(l) : CLI_FAILED;
 		if (!status) {
 			cli_session_name_addresses(&l->session);
 			describe(l);
@@ -297,8 +293,6 @@ static int run(struct live *l)
 		kl_reader_destroy(l->reader);
 		cli_session_close(&l->session);
 	}
-	if (l->path && l->printer.file)
-		fclose(l->printer.file);
 	cli_run_deinit(&l->run);
 	return status;
 }
@@ -325,6 +319,7 @@ static int exec_live(const struct cli_command *self, int argc, char **argv)
 	l->session.command = self;
 	l->self = getpid();
 	cli_select_init(&l->session.select);
+	l->session.select.to_stdout = true;
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser))) {
 		if (cli_select_option(&l->session.select, &parser, key))
@@ -340,7 +335,7 @@ static int exec_live(const struct cli_command *self, int argc, char **argv)
 		else if (key == 'q')
 			l->alarms.quiet = true;
 		else
-			l->path = parser.arg;
+			l->session.select.output = parser.arg;
 	}
 	if (parser.n_words)
 		l->session.select.words = parser.words;
@@ -356,6 +351,7 @@ const struct cli_command_ops cmd_live = {
 	.shared = cli_select_options,
 	.runs_command = true,
 	.text = "Works like record, but prints to stdout and omits events of kernlens itself.\n"
+		"What COMMAND writes to stdout goes to stderr, unless -o is given.\n"
 		"With --format strace and neither -e nor -m, it prints all system calls.\n"
 		"\n"
 		"  kernlens live -e sched_process_exec,sched_process_exit -a\n"

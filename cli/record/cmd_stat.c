@@ -39,7 +39,6 @@ struct stat_run {
 	uint64_t elapsed_ns;
 	enum sort sort;
 	bool zeros;
-	const char *path;
 };
 
 static int compare_names(const void *a, const void *b)
@@ -168,7 +167,8 @@ static void print_table(const struct stat_run *st, const struct kl_event_count *
 static int write_result(struct stat_run *st)
 {
 	size_t n = select_rows(st);
-	FILE *file = cli_open_result(st->path, cli_settings.json);
+	const char *path = st->session.select.output;
+	FILE *file = cli_open_result(path, cli_settings.json);
 	int status = file ? CLI_OK : CLI_FAILED;
 
 	if (file && cli_settings.json)
@@ -176,7 +176,7 @@ static int write_result(struct stat_run *st)
 	else if (file)
 		print_table(st, st->counts, n, file);
 	if (file)
-		status = cli_close_result(file, st->path, status);
+		status = cli_close_result(file, path, status);
 	return status;
 }
 
@@ -242,7 +242,7 @@ static int exec_stat(const struct cli_command *self, int argc, char **argv)
 		if (key == KEY_ZEROS)
 			st->zeros = true;
 		else if (key == 'o')
-			st->path = parser.arg;
+			st->session.select.output = parser.arg;
 		else if (!strcmp(parser.arg, "name"))
 			st->sort = SORT_NAME;
 		else if (strcmp(parser.arg, "count"))
@@ -261,7 +261,8 @@ const struct cli_command_ops cmd_stat = {
 	.shared = cli_select_options,
 	.runs_command = true,
 	.text = "Counts the events of RDEFAULT unless -e or -m is given. Events that did not\n"
-		"occur are shown only if -e names them. The table goes to stderr, JSON to stdout.\n"
+		"occur are shown only if -e names them. The table goes to stderr. With --json, the\n"
+		"document goes to stdout, and what COMMAND writes to stdout goes to stderr.\n"
 		"\n"
 		"  kernlens stat -- make\n"
 		"  kernlens stat -e sched_switch,sched_migrate_task,exception -- make\n"

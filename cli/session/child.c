@@ -87,7 +87,8 @@ static void start_program(struct cli_child *child)
 	_exit(CLI_CANNOT_RUN);
 }
 
-static void run_child(struct cli_child *child, int go, pid_t parent, const sigset_t *signals)
+static void run_child(struct cli_child *child, int go, pid_t parent, const sigset_t *signals,
+		      unsigned int flags)
 {
 	struct cli_gate *gate = child->gate;
 	char byte;
@@ -97,6 +98,9 @@ static void run_child(struct cli_child *child, int go, pid_t parent, const sigse
 	if (getppid() != parent || read(go, &byte, 1) != 1)
 		_exit(CLI_FAILED);
 	close(go);
+	/* Where there is no stderr, nothing remains that it could write to. */
+	if (flags & CLI_CHILD_TO_STDERR && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		close(STDOUT_FILENO);
 	prctl(PR_SET_PDEATHSIG, 0);
 	sigprocmask(SIG_SETMASK, signals, NULL);
 	atomic_store(&gate->ready, 1);
@@ -106,7 +110,8 @@ static void run_child(struct cli_child *child, int go, pid_t parent, const sigse
 	start_program(child);
 }
 
-int cli_child_create(struct cli_child *child, char **words, const sigset_t *signals, bool traced)
+int cli_child_create(struct cli_child *child, char **words, const sigset_t *signals,
+		     unsigned int flags)
 {
 	pid_t parent = getpid();
 	int ends[2], error;
@@ -128,10 +133,10 @@ int cli_child_create(struct cli_child *child, char **words, const sigset_t *sign
 		return cli_error(-errno, "cannot fork: %s", strerror(errno));
 	if (!child->pid) {
 		/* Fails without Yama, where it is not needed. */
-		if (traced)
+		if (flags & CLI_CHILD_TRACED)
 			prctl(PR_SET_PTRACER, parent);
 		close(ends[1]);
-		run_child(child, ends[0], parent, signals);
+		run_child(child, ends[0], parent, signals, flags);
 	}
 	close(ends[0]);
 	child->go = ends[1];

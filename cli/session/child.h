@@ -13,6 +13,11 @@
 
 struct cli_gate;
 
+/* Our descendants may trace the command, even where Yama restricts ptrace to ancestors. */
+#define CLI_CHILD_TRACED 0x1u
+/* What the command writes to stdout goes to stderr: stdout is for our results. */
+#define CLI_CHILD_TO_STDERR 0x2u
+
 /**
  * struct cli_child - the traced command
  * @pid: 0: no command
@@ -39,11 +44,12 @@ struct cli_child {
  * @child: filled in
  * @words: command line, terminated by NULL
  * @signals: signal mask for the command
- * @traced: allow our descendants to trace it, even where Yama restricts ptrace to ancestors
+ * @flags: CLI_CHILD_*
  *
  * Returns CLI_OK, or another status after an error message.
  */
-int cli_child_create(struct cli_child *child, char **words, const sigset_t *signals, bool traced);
+int cli_child_create(struct cli_child *child, char **words, const sigset_t *signals,
+		     unsigned int flags);
 
 /* Bring it to where it only polls shared memory. Returns false if it has died. */
 bool cli_child_ready(struct cli_child *child);

@@ -46,7 +46,7 @@ static int begin(struct cli_run *run, struct kl_process_splices *count)
 	int status = CLI_OK, error;
 
 	if (select->words)
-		status = cli_child_create(&session->child, select->words, &session->signals, true);
+		status = cli_session_make_child(session, true);
 	if (!status && select->words && !cli_child_ready(&session->child))
 		status = cli_error(0, "the process for %s has ended", select->words[0]);
 	if (status)

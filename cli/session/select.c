@@ -314,11 +314,14 @@ static bool may_be_spliced(const struct cli_session *s)
 	return blocks && !(kl_device_info(s->device)->may & KL_MAY_HOOK_FUNCTIONS);
 }
 
-static int make_child(struct cli_session *s)
+int cli_session_make_child(struct cli_session *s, bool traced)
 {
-	if (!s->select.words)
-		return CLI_OK;
-	return cli_child_create(&s->child, s->select.words, &s->signals, may_be_spliced(s));
+	const struct cli_select *select = &s->select;
+	bool is_ours = !select->output && (select->to_stdout || cli_settings.json);
+
+	return cli_child_create(&s->child, select->words, &s->signals,
+				(traced ? CLI_CHILD_TRACED : 0) |
+					(is_ours ? CLI_CHILD_TO_STDERR : 0));
 }
 
 static int make_session(struct cli_session *s)
@@ -361,8 +364,8 @@ int cli_session_open(struct cli_session *s, const char *patterns, unsigned int h
 	status = s->device ? check_rights(s) : CLI_FAILED;
 	if (!status)
 		status = size_buffers(s);
-	if (!status)
-		status = make_child(s);
+	if (!status && s->select.words)
+		status = cli_session_make_child(s, may_be_spliced(s));
 	if (!status)
 		status = make_session(s);
 	if (!status)

@@ -40,6 +40,8 @@ struct cli_select {
 	uint64_t buffer_bytes; /* 0: the default */
 	const char *name; /* name of the session; NULL: generate one */
 	bool raw_names; /* print the mangled names of C++ and Rust functions */
+	const char *output; /* file for the results, or NULL */
+	bool to_stdout; /* without @output, the results go to stdout, as JSON always does */
 	char **words; /* command line of the command, or NULL */
 };
 
@@ -93,6 +95,16 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
  * Returns CLI_OK, or another status after an error message; the session is then closed.
  */
 int cli_session_open(struct cli_session *session, const char *patterns, unsigned int handler);
+
+/**
+ * cli_session_make_child - create the command of `select.words`
+ * @session: `child` is filled in
+ * @traced: allow our descendants to trace it
+ *
+ * If stdout is for the results, the command's goes to stderr: they never mix. Returns CLI_OK, or
+ * another status after an error message.
+ */
+int cli_session_make_child(struct cli_session *session, bool traced);
 
 /**
  * cli_session_apply - apply the plan to the session
