@@ -11,6 +11,7 @@
  * @events: what live records if nothing else is requested; NULL: the default maskset
  * @is_binary: not written to a terminal or a pager
  * @is_relative: times count from the start unless --time requests otherwise
+ * @has_columns: needs `events` of struct cli_origin
  * @has_colors: escape sequences may be added on a terminal
  * @init: write what precedes the first item; or NULL. Returns CLI_OK, or another status after a
  *        message
@@ -23,6 +24,7 @@ struct cli_format {
 	const char *events;
 	bool is_binary;
 	bool is_relative;
+	bool has_columns;
 	bool has_colors;
 	int (*init)(struct cli_printer *printer);
 	void (*add)(struct cli_printer *printer, const struct kl_item *item);

@@ -46,6 +46,11 @@ void cli_printer_time(struct cli_printer *printer, const struct cli_parser *pars
 				parser->arg);
 }
 
+bool cli_printer_has_columns(const struct cli_printer *printer)
+{
+	return !cli_settings.json && printer->format && printer->format->has_columns;
+}
+
 int cli_printer_init(struct cli_printer *printer)
 {
 	const struct cli_format *format;

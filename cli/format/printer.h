@@ -22,15 +22,17 @@ enum cli_time {
 };
 
 /**
- * struct cli_origin - the trace of the items, all of which a BER file contains
+ * struct cli_origin - the trace of the items, all but @events of which a BER file contains
  * @begin_ns: time that relative times count from; 0: the first event
  * @counts: read only at the end; or NULL
+ * @events: those with a nonzero byte at their id, of KL_EV_IDS, may be among the items; NULL: all
  */
 struct cli_origin {
 	const struct kl_schema *schema;
 	const struct kl_trace_info *info;
 	uint64_t begin_ns;
 	const struct kl_trace_counts *counts;
+	const uint8_t *events;
 };
 
 /**
@@ -55,6 +57,9 @@ struct cli_printer {
 /* Take the argument of --format or --time; exits if it is invalid. */
 void cli_printer_format(struct cli_printer *printer, const struct cli_parser *parser);
 void cli_printer_time(struct cli_printer *printer, const struct cli_parser *parser);
+
+/* Must `events` of the origin be known? Valid after parsing the options. */
+bool cli_printer_has_columns(const struct cli_printer *printer);
 
 /* Call after parsing the options. Returns CLI_OK, or another status after an error message. */
 int cli_printer_init(struct cli_printer *printer);

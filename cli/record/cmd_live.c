@@ -55,6 +55,7 @@ struct live {
 	uint64_t joined_at; /* clock cycles; older events are not printed */
 	bool ran; /* it has been seen running */
 	pid_t self;
+	uint8_t events[KL_EV_IDS]; /* which may come, for formats with columns */
 	uint64_t begin_ns; /* of the first item; relative times start here */
 };
 
@@ -253,6 +254,28 @@ static int follow(struct live *l)
 	return got < 0 ? cli_library_error(got, NULL) : CLI_OK;
 }
 
+/* Find out which events may come, from any maskset. Of an existing session, that is not known. */
+static const uint8_t *events_of(struct live *l)
+{
+	const struct cli_session *s = &l->session;
+	const uint8_t *map;
+	bool any = false;
+
+	if (l->joined)
+		return NULL;
+	for (unsigned int i = 0; (map = kl_plan_maskset_map(s->plan, i)); i++) {
+		for (unsigned int id = 0; id < KL_EV_MAX; id++)
+			l->events[id] |= map[id];
+		any |= !!memchr(map, KL_HANDLER_log, KL_EV_MAX);
+	}
+	/* A built-in maskset is not in the plan. */
+	if (!any && s->select.maskset != KL_MASKSET_RNOTHING && !s->select.n_specs)
+		kl_events_match(s->schema, s->select.maskset == KL_MASKSET_RALL ? "all" : "default",
+				KL_HANDLER_log, l->events);
+	memset(l->events + KL_EV_DYNAMIC, true, KL_EV_DYNAMIC_MAX);
+	return l->events;
+}
+
 /* Describe the trace for formats that print it; @counts is filled in at the end. */
 static void describe(struct live *l)
 {
@@ -264,6 +287,7 @@ static void describe(struct live *l)
 		.schema = l->session.schema,
 		.info = &l->info,
 		.counts = &l->counts,
+		.events = cli_printer_has_columns(&l->printer) ? events_of(l) : NULL,
 	};
 }
 

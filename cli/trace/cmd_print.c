@@ -47,6 +47,7 @@ struct print {
 	uint64_t to_ns;
 	bool raw_names;
 	uint8_t map[KL_EV_IDS];
+	uint8_t seen[KL_EV_IDS];
 };
 
 static void take_pids(struct print *print, const struct cli_parser *parser)
@@ -130,6 +131,18 @@ static void note_losses(const struct kl_trace *trace)
 	cli_losses_explain(trace);
 }
 
+/* Find out which events will be printed: a table's columns come before its first row. */
+static void look_ahead(struct print *print, struct kl_trace *trace)
+{
+	struct kl_item item;
+
+	while (kl_trace_next(trace, &item) > 0)
+		if (item.kind == KL_ITEM_EVENT && is_wanted(print, &item))
+			print->seen[item.event->id] = true;
+	kl_trace_rewind(trace);
+	print->printer.origin.events = print->seen;
+}
+
 static bool print_items(struct print *print, struct kl_trace *trace)
 {
 	struct kl_item item;
@@ -163,6 +176,8 @@ static int print_trace(struct print *print)
 		.begin_ns = kl_trace_begin(trace),
 		.counts = kl_trace_counted(trace),
 	};
+	if (cli_printer_has_columns(&print->printer))
+		look_ahead(print, trace);
 	if (!(print->printer.format && print->printer.format->is_binary))
 		cli_start_pager();
 	status = cli_printer_init(&print->printer);

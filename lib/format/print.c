@@ -240,12 +240,6 @@ static void print_loss_text(struct kl_buffer *buffer, unsigned int flags,
 	kl_buffer_add_char(buffer, '\n');
 }
 
-void kl_print_header(struct kl_buffer *buffer, enum kl_style style)
-{
-	if (style == KL_STYLE_CSV)
-		kl_buffer_add_string(buffer, "event,cpu,pid,tid,seconds,nanoseconds,arguments\n");
-}
-
 void kl_print_event(struct kl_buffer *buffer, enum kl_style style, unsigned int flags,
 		    const struct kl_event *event)
 {
@@ -253,8 +247,6 @@ void kl_print_event(struct kl_buffer *buffer, enum kl_style style, unsigned int 
 
 	if (style == KL_STYLE_TEXT)
 		print_event_text(buffer, ns, event);
-	else if (style == KL_STYLE_CSV)
-		kl_print_event_csv(buffer, ns, event);
 	else
 		kl_print_event_json(buffer, event);
 }
@@ -262,14 +254,8 @@ void kl_print_event(struct kl_buffer *buffer, enum kl_style style, unsigned int 
 void kl_print_loss(struct kl_buffer *buffer, enum kl_style style, unsigned int flags,
 		   const struct kl_loss *loss)
 {
-	uint64_t ns = loss->end_ns ? loss->end_ns : loss->begin_ns;
-
-	if (flags & KL_SHOW_RELATIVE)
-		ns = ns > loss->origin_ns ? ns - loss->origin_ns : 0;
 	if (style == KL_STYLE_TEXT)
 		print_loss_text(buffer, flags, loss);
-	else if (style == KL_STYLE_CSV)
-		kl_print_loss_csv(buffer, ns, loss);
 	else
 		kl_print_loss_json(buffer, loss);
 }

@@ -28,8 +28,6 @@ void kl_print_stack_line(struct kl_buffer *buffer, const struct kl_stacks *stack
 void kl_print_event_stacks(struct kl_buffer *buffer, const struct kl_event *event);
 void kl_print_event_stacks_json(struct kl_buffer *buffer, const struct kl_event *event);
 
-void kl_print_event_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_event *event);
-void kl_print_loss_csv(struct kl_buffer *buffer, uint64_t ns, const struct kl_loss *loss);
 void kl_print_event_json(struct kl_buffer *buffer, const struct kl_event *event);
 void kl_print_loss_json(struct kl_buffer *buffer, const struct kl_loss *loss);
 

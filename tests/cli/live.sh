@@ -9,7 +9,7 @@ says out '^\[0\.000000000\]' "times count from the first event"
 kl live --format json -e sched_process_exec -- true
 check "--format json" jq -e '.event == "sched_process_exec"' "$work/out"
 kl live --format csv -o file -e sched_process_exec -- true
-check "-o FILE, --format csv" grep -q '^sched_process_exec,' file
+check "-o FILE, --format csv" grep -q '^[0-9]*,sched_process_exec,' file
 kl stat -o counted -e sched_process_exec -- true
 kl stat --json -o counted.json -e sched_process_exec -- true
 is_json "stat --json -o FILE" counted.json

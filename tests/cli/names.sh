@@ -44,7 +44,7 @@ silent out 'shop::' "leaves all as they are"
 kl print t --no-demangle --json
 check "in JSON, too" jq -s -e '.[0].stacks.ustack[2] | .symbol == "_ZN4shopL5serveEi" and (has("mangled") | not)' "$work/out"
 kl print t --format csv
-says out "variables.ustack=[0-9]+ \(ask_kernel inlined [^;]*:$(line ask_kernel);shop::Basket<long>::ask\(long\) inlined" "CSV"
+says out ",\"?ask_kernel inlined [^;]*:$(line ask_kernel);shop::Basket<long>::ask\(long\) inlined" "CSV"
 kl stat -e 'syscall_entry_getppid:count by ustack' -- "$program" 3
 says err "^        shop::serve\(int\)\+0x[0-9a-f]+ .*:$(line serve)\$" "stat"
 kl stat --no-demangle -e 'syscall_entry_getppid:count by ustack' -- "$program" 3

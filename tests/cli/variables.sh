@@ -32,7 +32,7 @@ kl print trace
 says out ' sched_switch: .*\{rss=[0-9]+ nice=-?[0-9]+ comm=[^ ]+ state=[^ ]+ in_irq=0 cpu_user_time=[0-9]+ .*\}$'
 check "each line has all variables" test "$(grep -c '{rss=' out)" -eq "$(wc -l <out)"
 kl print trace --format csv
-says out ',"variables.nice=0"'
+says out '^time_ns,.*,variable_rss,variable_nice,variable_comm,variable_state,variable_in_irq,variable_cpu_user_time,' "CSV has a column for each"
 kl print trace --json
 check "each object has them" jq -e -s 'all(.[]; .variables | length == 8)' out
 check "a state has a meaning" grep -q '"variable_meanings":{"state":"R"' out

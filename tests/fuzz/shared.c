@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Inputs of several parts, files in memory, blocks of records, and checks of printed output. */
 #include <jansson.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <kernlens/analysis.h>
 #include <kernlens/ber.h>
+#include <kernlens/csv.h>
 #include <kernlens/format.h>
 
 #include "../../lib/base/base.h"
@@ -272,10 +274,18 @@ void fuzz_check_json(const char *text, size_t length)
 void fuzz_check_csv(const char *text, size_t length)
 {
 	bool quoted = false, begin = true, closed = false;
+	size_t columns = 0, cells = 1;
 
 	fuzz_check_plain(text, length);
 	for (size_t i = 0; i < length; i++) {
 		char c = text[i];
+
+		cells += c == ',' && !quoted;
+		if (c == '\n') {
+			columns = columns ? columns : cells;
+			fuzz_assert(cells == columns);
+			cells = 1;
+		}
 
 		if (begin && !quoted && c == '"') {
 			quoted = true;
@@ -310,7 +320,6 @@ static void print_style(const struct fuzz_items *items, enum kl_style style)
 	struct kl_item item;
 
 	items->rewind(items->from);
-	kl_print_header(&buffer, style);
 	for (int i = 0; i < 4000 && items->next(items->from, &item) > 0; i++) {
 		kl_print_item(&buffer, style, style == KL_STYLE_TEXT ? KL_SHOW_RELATIVE : 0, &item);
 		if (item.kind != KL_ITEM_EVENT)
@@ -326,10 +335,30 @@ static void print_style(const struct fuzz_items *items, enum kl_style style)
 	}
 	if (style == KL_STYLE_TEXT)
 		fuzz_check_plain(buffer.data, buffer.length);
-	else if (style == KL_STYLE_CSV)
-		fuzz_check_csv(buffer.data, buffer.length);
 	else
 		fuzz_check_json(buffer.data, buffer.length);
+	kl_buffer_deinit(&buffer);
+}
+
+static void print_csv(const struct fuzz_items *items, const struct kl_schema *schema)
+{
+	uint8_t *seen = calloc(KL_EV_IDS, 1);
+	struct kl_buffer buffer = { 0 };
+	struct kl_csv *csv;
+	struct kl_item item;
+
+	items->rewind(items->from);
+	for (int i = 0; i < 4000 && items->next(items->from, &item) > 0; i++)
+		if (item.kind == KL_ITEM_EVENT)
+			seen[item.event->id] = 1;
+	csv = kl_csv_create(schema, seen);
+	items->rewind(items->from);
+	kl_csv_print_header(csv, &buffer);
+	for (int i = 0; i < 4000 && items->next(items->from, &item) > 0; i++)
+		kl_csv_print(csv, &buffer, 0, &item);
+	fuzz_check_csv(buffer.data, buffer.length);
+	kl_csv_destroy(csv);
+	free(seen);
 	kl_buffer_deinit(&buffer);
 }
 
@@ -396,7 +425,7 @@ void fuzz_items(const struct fuzz_items *items, const struct kl_schema *schema,
 		const struct kl_trace_info *info)
 {
 	print_style(items, KL_STYLE_TEXT);
-	print_style(items, KL_STYLE_CSV);
+	print_csv(items, schema);
 	print_style(items, KL_STYLE_JSON);
 	make_reports(items);
 	convert(items, schema, info);

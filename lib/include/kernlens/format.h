@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Formats events as text, CSV and JSON, appending to a buffer of the caller's. */
+/* Formats events as text and JSON, appending to a buffer of the caller's. */
 #ifndef KERNLENS_FORMAT_H
 #define KERNLENS_FORMAT_H
 
@@ -13,18 +13,10 @@ KL_PUBLIC_BEGIN
 
 enum kl_style {
 	KL_STYLE_TEXT, /* [seconds.nanoseconds] cpu comm-tid event: field=value ... */
-	KL_STYLE_CSV, /* event,cpu,pid,tid,seconds,nanoseconds,arguments */
 	KL_STYLE_JSON, /* one object per line */
 };
 
 #define KL_SHOW_RELATIVE 0x1u /* times since the trace's start rather than since 1970 */
-
-/**
- * kl_print_header - print what precedes the first item
- * @buffer: appended to
- * @style: only CSV has a header
- */
-void kl_print_header(struct kl_buffer *buffer, enum kl_style style);
 
 /**
  * kl_print_item - print one line for an event or a loss

@@ -15,6 +15,7 @@
 #include <kernlens/block.h>
 #include <kernlens/btf.h>
 #include <kernlens/config.h>
+#include <kernlens/csv.h>
 #include <kernlens/cursor.h>
 #include <kernlens/detail.h>
 #include <kernlens/expression.h>

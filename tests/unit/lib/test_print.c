@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include <kernlens/analysis.h>
+#include <kernlens/csv.h>
 #include <kernlens/cursor.h>
+#include <kernlens/schema_define.h>
 #include "synth.h"
 #include "unit.h"
 
@@ -94,11 +96,26 @@ static void print_item(void *to, const struct kl_item *item)
 	kl_print_item(&out, *(enum kl_style *)to, KL_SHOW_RELATIVE, item);
 }
 
+static void print_row(void *to, const struct kl_item *item)
+{
+	unit_check(kl_csv_print(to, &out, KL_SHOW_RELATIVE, item), "each field has a column");
+}
+
 static const char *print_all(enum kl_style style)
 {
 	kl_buffer_reset(&out);
-	kl_print_header(&out, style);
 	feed(print_item, &style);
+	return out.data;
+}
+
+static const char *print_csv(const uint8_t *events)
+{
+	struct kl_csv *csv = kl_csv_create(schema, events);
+
+	kl_buffer_reset(&out);
+	kl_csv_print_header(csv, &out);
+	feed(print_row, csv);
+	kl_csv_destroy(csv);
 	return out.data;
 }
 
@@ -129,6 +146,7 @@ static void test_messages(void)
 
 static void test_styles(void)
 {
+	static uint8_t seen[KL_EV_IDS];
 	json_error_t error;
 	json_t *object;
 
@@ -146,13 +164,14 @@ static void test_styles(void)
 	       "[1.500001000] 000 my \"task\"-12 syscall_entry_openat: dfd=AT_FDCWD "
 	       "filename=\"/a \\\"b\\\"\\n\xc3\xa4\\377\" flags=O_RDONLY|O_CLOEXEC mode=0\n",
 	       "text");
-	expect(print_all(KL_STYLE_CSV),
-	       "event,cpu,pid,tid,seconds,nanoseconds,arguments\n"
-	       "sched_switch,0,10,12,1,500000000,\"prev_comm=bash\",\"prev_tid=12\",\"prev_prio=20\","
-	       "\"prev_state=1 (S)\",\"next_comm=?new\",\"next_tid=13\",\"next_prio=-1\"\n"
-	       "syscall_entry_openat,0,10,12,1,500001000,\"dfd=-100 (AT_FDCWD)\","
-	       "\"filename=/a \"\"b\"\"?\xc3\xa4?\",\"flags=524288 (O_RDONLY|O_CLOEXEC)\","
-	       "\"mode=0\"\n",
+	seen[kl_schema_find(schema, "sched_switch")->id] = 1;
+	seen[kl_schema_find(schema, "syscall_entry_openat")->id] = 1;
+	expect(print_csv(seen),
+	       "time_ns,event,cpu,pid,tid,comm,loss,lost,prev_comm,prev_tid,prev_prio,prev_state,"
+	       "next_comm,next_tid,next_prio,dfd,filename,flags,mode\n"
+	       "1500000000,sched_switch,0,10,12,\"my \"\"task\"\"\",,,bash,12,20,1,?new,13,-1,,,,\n"
+	       "1500001000,syscall_entry_openat,0,10,12,\"my \"\"task\"\"\",,,,,,,,,,-100,"
+	       "\"/a \"\"b\"\"?\xc3\xa4?\",524288,0\n",
 	       "CSV");
 	print_all(KL_STYLE_JSON);
 	*strchr(out.data, '\n') = 0;
@@ -300,6 +319,7 @@ static const struct kl_syscall_row *find_call(const struct kl_syscall_row *rows,
 
 static void test_losses(void)
 {
+	static const uint8_t no_events[KL_EV_IDS];
 	const uint64_t origin = 1700000000ull * 1000000000;
 	struct kl_loss loss = {
 		.kind = KL_LOSS_CORRUPT,
@@ -311,6 +331,8 @@ static void test_losses(void)
 		.begin_ns = origin + 1500000000,
 		.end_ns = origin + 2000000001,
 	};
+	const struct kl_item item = { .kind = KL_ITEM_LOSS, .loss = &loss };
+	struct kl_csv *csv = kl_csv_create(schema, no_events);
 	struct kl_buffer text = { 0 };
 
 	kl_print_loss(&text, KL_STYLE_TEXT, KL_SHOW_RELATIVE, &loss);
@@ -323,8 +345,10 @@ static void test_losses(void)
 	unit_check(strstr(text.data, "between 1700000001.500000000 and 1700000002.000000001\n"),
 		   "or wall time, if they have");
 	kl_buffer_reset(&text);
-	kl_print_loss(&text, KL_STYLE_CSV, KL_SHOW_RELATIVE, &loss);
-	unit_check(!strncmp(text.data, "kernlens_loss,3,0,0,2,1,", 24), "in CSV, too");
+	kl_csv_print(csv, &text, KL_SHOW_RELATIVE, &item);
+	unit_check(!strcmp(text.data, "2000000001,kernlens_loss,3,,,,corrupt,12\n"),
+		   "in CSV, too, with its own columns");
+	kl_csv_destroy(csv);
 	kl_buffer_reset(&text);
 	loss = (struct kl_loss){ .kind = KL_LOSS_UNSTORED,
 				 .begin_ns = origin - 1,
@@ -334,6 +358,78 @@ static void test_losses(void)
 				      "-0.000000001\n"),
 		   "what is not known is said");
 	kl_buffer_deinit(&text);
+}
+
+static size_t cells_of(const char *line)
+{
+	size_t cells = 1;
+
+	for (bool quoted = false; *line && *line != '\n'; line++) {
+		quoted ^= *line == '"';
+		cells += *line == ',' && !quoted;
+	}
+	return cells;
+}
+
+/* All events in one table, with variables whose names fields have, too. */
+static void test_columns(void)
+{
+	struct kl_schema *all = kl_schema_create();
+	struct kl_csv *csv;
+	struct kl_buffer text = { 0 };
+	json_t *names = json_object();
+	char *rest, *name;
+	size_t n = 0;
+
+	kl_schema_add_variable(all, kl_variable_find("comm"));
+	kl_schema_add_variable(all, kl_variable_find("prev_tid"));
+	kl_schema_add_variable(all, kl_variable_find("rss"));
+	csv = kl_csv_create(all, NULL);
+	kl_csv_print_header(csv, &text);
+	rest = strtok(text.data, "\n");
+	while ((name = strsep(&rest, ","))) {
+		for (char *at = name; *at; at++)
+			*at = *at >= 'A' && *at <= 'Z' ? (char)(*at + 32) : *at;
+		json_object_set_new(names, name, json_true());
+		n++;
+	}
+	unit_check(json_object_size(names) == n, "no two columns have one name");
+	unit_check(n > 200 && n < 2000, "fewer columns than SQLite's limit");
+	unit_check(json_object_get(names, "field_comm") &&
+			   json_object_get(names, "variable_comm") &&
+			   json_object_get(names, "prev_tid") &&
+			   json_object_get(names, "variable_prev_tid") &&
+			   json_object_get(names, "variable_rss"),
+		   "variables, and fields whose names are taken, have a prefix");
+	json_decref(names);
+	kl_csv_destroy(csv);
+	kl_buffer_deinit(&text);
+	kl_schema_destroy(all);
+}
+
+/* What any user can choose must not break a table, nor be run by a spreadsheet. */
+static void test_hostile_texts(void)
+{
+	static const char *const names[] = { "=1+1", "+1", "-1", "@a", ",,,", "\"", "=\",", "a\nb" };
+	uint8_t none[KL_EV_IDS] = { 0 };
+	const char *row = "";
+	size_t cells = 0;
+
+	none[kl_schema_find(schema, "sched_process_exec")->id] = 1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		synth_task(s, 5, 5, names[i]);
+		synth_begin(s, BEGIN);
+		add("sched_process_exec", 1500000, ARGS(NUMBER(5), NUMBER(5), BYTES(names[i])));
+		row = print_csv(none);
+		cells = cells_of(row);
+		row = strchr(row, '\n') + 1;
+		unit_check(cells_of(row) == cells && strchr(row, '\n') == row + strlen(row) - 1,
+			   "a row has as many cells as the header");
+		unit_check(!strpbrk(names[i], "=+-@") ||
+				   (!strstr(row, ",=") && !strstr(row, ",\"=") &&
+				    !strstr(row, ",+") && !strstr(row, ",-") && !strstr(row, ",@")),
+			   "no text is a formula");
+	}
 }
 
 static void test_syscall_report(void)
@@ -451,6 +547,8 @@ int main(void)
 	test_words();
 	test_messages();
 	test_styles();
+	test_columns();
+	test_hostile_texts();
 	test_json_bytes();
 	test_strace();
 	test_late_strings();

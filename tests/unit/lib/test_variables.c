@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <kernlens/csv.h>
 #include <kernlens/schema_define.h>
 #include "synth.h"
 #include "unit.h"
@@ -239,6 +240,8 @@ static bool has_values(const struct kl_event *event, unsigned int n, const uint8
 static void check_printing(const struct kl_event *event, unsigned int n)
 {
 	struct kl_buffer out = { 0 };
+	size_t header;
+	int commas;
 	json_t *root;
 
 	kl_print_event(&out, KL_STYLE_JSON, 0, event);
