@@ -65,5 +65,6 @@ static int exec_help(const struct cli_command *self, int argc, char **argv)
 const struct cli_command_ops cmd_help = {
 	.options = options,
 	.text = "Without COMMAND, lists all subcommands.\n",
+	.survives_config = true,
 	.exec = exec_help,
 };

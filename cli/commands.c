@@ -21,7 +21,8 @@ void cli_print_overview(void)
 {
 	const char *bold = cli_style(stdout, CLI_BOLD), *plain = cli_style(stdout, CLI_PLAIN);
 
-	printf("%susage:%s kernlens [--json] [--no-pager] [--color WHEN] COMMAND [ARGUMENT...]\n"
+	printf("%susage:%s kernlens [--json] [--no-pager] [--no-config] [--color WHEN]\n"
+	       "                COMMAND [ARGUMENT...]\n"
 	       "       kernlens --version\n\n"
 	       "kernlens traces and profiles the Linux kernel.\n\n",
 	       bold, plain);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/common.h"
+#include "base/config.h"
 #include "base/output.h"
 #include "commands.h"
 
@@ -39,6 +40,7 @@ int main(int argc, char **argv)
 	int status;
 
 	setlocale(LC_CTYPE, "");
+	cli_config_init(cli_commands);
 	cli_parser_init(&parser, &main_command, argc, argv);
 	while (cli_parse(&parser))
 		version = true;

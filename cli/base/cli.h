@@ -22,6 +22,7 @@ enum cli_exit {
 enum cli_key {
 	CLI_KEY_JSON = 256,
 	CLI_KEY_NO_PAGER,
+	CLI_KEY_NO_CONFIG,
 	CLI_KEY_COLOR,
 	CLI_KEY_DURATION,
 	CLI_KEY_BUFFER,
@@ -51,6 +52,7 @@ struct cli_command;
  * @text: rest of the usage text, following the options
  * @options: terminated by a row without a name; NULL: only the common ones
  * @shared: further options, shared with other subcommands; or NULL
+ * @survives_config: works without configuration files if these are wrong
  * @runs_command: the words after the options are a command with options of its own
  * @print_help: prints what --help prints instead of the usage text; or NULL
  * @exec: runs it; argv[0] is the subcommand. Returns the exit status
@@ -59,6 +61,7 @@ struct cli_command_ops {
 	const char *text;
 	const struct cli_option *options;
 	const struct cli_option *shared;
+	bool survives_config;
 	bool runs_command;
 	void (*print_help)(void);
 	int (*exec)(const struct cli_command *command, int argc, char **argv);
@@ -88,6 +91,8 @@ extern const struct cli_option cli_common_options[];
 /**
  * struct cli_parser - state of parsing a command line
  * @command: subcommand whose options are parsed
+ * @config: the configuration, or NULL
+ * @applies: for each of its entries: it counts here; @next: the next one
  * @argv: words; non-options are moved to the front
  * @arg: argument of the option just returned
  * @words: the non-option words, or the command to run
@@ -95,6 +100,9 @@ extern const struct cli_option cli_common_options[];
  */
 struct cli_parser {
 	const struct cli_command *command;
+	const struct cli_config *config;
+	bool *applies;
+	size_t next;
 	int argc;
 	int at;
 	char **argv;

@@ -16,7 +16,7 @@
 
 #define NOTES_MAX 10 /* lines of a text */
 
-struct cli_settings cli_settings = { .pager = true };
+struct cli_settings cli_settings = { .pager = true, .config = true };
 
 /* Names in @message may be chosen by any user. */
 static void print_error(const char *code, const char *message, const char *hint)

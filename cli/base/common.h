@@ -14,11 +14,13 @@
  * struct cli_settings - common options
  * @json: write documents and errors as JSON
  * @pager: long output may go through a pager
+ * @config: configuration files are read
  * @color: -1 never, 0 on a terminal, 1 always
  */
 struct cli_settings {
 	bool json;
 	bool pager;
+	bool config;
 	int color;
 };
 

@@ -7,33 +7,25 @@
 
 #include "cli.h"
 #include "common.h"
+#include "config.h"
 #include "output.h"
+
+/* The entry of a configuration file whose option is being handled, for messages. */
+static const struct cli_config_entry *current;
+
+static const char config_hint[] = "See also: man kernlens.conf";
+
+/* Common options that precede the subcommand: files do not replace them. */
+static bool common_given[8];
 
 const struct cli_option cli_common_options[] = {
 	{ CLI_KEY_JSON, "json", NULL, "write JSON, including errors" },
 	{ CLI_KEY_COLOR, "color", "WHEN", "auto (default), always or never" },
 	{ CLI_KEY_NO_PAGER, "no-pager", NULL, "do not use a pager" },
+	{ CLI_KEY_NO_CONFIG, "no-config", NULL, "ignore configuration files" },
 	{ 'h', "help", NULL, "show this help" },
 	{},
 };
-
-void cli_parser_init(struct cli_parser *parser, const struct cli_command *command, int argc,
-		     char **argv)
-{
-	*parser = (struct cli_parser){
-		.command = command,
-		.argc = argc,
-		.at = 1,
-		.argv = argv,
-		.words = argv + 1,
-	};
-	if (command->ops->runs_command)
-		return;
-	/* Report errors as JSON even if they come before --json. */
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
-		if (!strcmp(argv[i], "--json"))
-			cli_settings.json = true;
-}
 
 static const struct cli_option *find_in(const struct cli_option *options, int key, const char *name,
 					size_t length)
@@ -53,6 +45,208 @@ static const struct cli_option *find_option(const struct cli_command *command, i
 	if (!option)
 		option = find_in(command->ops->shared, key, name, length);
 	return option ? option : find_in(cli_common_options, key, name, length);
+}
+
+/* ------------------------------------------------------------ configuration files */
+
+/* Options that exclude each other: one on the command line replaces those of a file. */
+static const char *const groups[] = {
+	"|all|pid|user|functions|",
+	"|event|maskset|",
+	"|overwrite|discard|",
+	"|json|format|folded|csv|",
+};
+
+static bool is_in(const char *group, const struct cli_option *option)
+{
+	size_t length = strlen(option->name);
+	const char *at = strstr(group, option->name);
+
+	return at && at[-1] == '|' && at[length] == '|';
+}
+
+/* Tells whether the first option, on the command line, is one that the caller looks for. */
+typedef bool (*match_fn)(const struct cli_option *given, const struct cli_option *option);
+
+static bool is_same(const struct cli_option *a, const struct cli_option *b)
+{
+	return a == b;
+}
+
+static bool excludes(const struct cli_option *a, const struct cli_option *b)
+{
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+		if (is_in(groups[i], a) && is_in(groups[i], b))
+			return true;
+	return a == b;
+}
+
+/* Is there a letter in the word @at that matches @option? Skips the argument of the last. */
+static bool has_letter(const struct cli_parser *parser, int *at, match_fn match,
+		       const struct cli_option *option)
+{
+	bool found = false;
+
+	for (const char *letter = parser->argv[*at] + 1; *letter; letter++) {
+		const struct cli_option *other = find_option(parser->command, *letter, NULL, 0);
+
+		if (!other)
+			break;
+		found |= match(other, option);
+		if (!other->arg)
+			continue;
+		*at += !letter[1];
+		break;
+	}
+	return found;
+}
+
+/* Does the command line have an option that matches? Wrong words are reported later. */
+static bool is_given(const struct cli_parser *parser, match_fn match,
+		     const struct cli_option *option)
+{
+	for (int i = 1; i < parser->argc && strcmp(parser->argv[i], "--"); i++) {
+		const char *word = parser->argv[i];
+		const struct cli_option *other;
+
+		if (word[0] != '-' || !word[1]) {
+			if (parser->command->ops->runs_command)
+				return false;
+		} else if (word[1] != '-') {
+			if (has_letter(parser, &i, match, option))
+				return true;
+		} else {
+			other = find_option(parser->command, 0, word + 2, strcspn(word + 2, "="));
+			if (other && match(other, option))
+				return true;
+			i += other && other->arg && !strchr(word, '=');
+		}
+	}
+	return false;
+}
+
+static bool has_common(const struct cli_parser *parser, int key)
+{
+	return is_given(parser, is_same, find_in(cli_common_options, key, NULL, 0));
+}
+
+static void note_common(const struct cli_parser *parser)
+{
+	for (size_t i = 0; cli_common_options[i].name; i++)
+		common_given[i] |= is_given(parser, is_same, &cli_common_options[i]);
+}
+
+static bool is_common_given(const struct cli_option *option)
+{
+	for (size_t i = 0; cli_common_options[i].name; i++)
+		if (common_given[i] && excludes(&cli_common_options[i], option))
+			return true;
+	return false;
+}
+
+static const struct cli_option *option_of(const struct cli_parser *parser,
+					  const struct cli_config_entry *entry)
+{
+	if (*entry->section && strcmp(entry->section, parser->command->name))
+		return NULL;
+	return find_option(parser->command, 0, entry->key, strlen(entry->key));
+}
+
+/* Does an entry that counts more replace this one? */
+static bool is_replaced(const struct cli_parser *parser, const struct cli_config_entry *entry,
+			const struct cli_option *option)
+{
+	const struct cli_config *config = parser->config;
+
+	for (size_t i = 0; i < config->n; i++) {
+		const struct cli_option *other = option_of(parser, &config->entry[i]);
+
+		if (other && config->entry[i].rank > entry->rank && excludes(other, option))
+			return true;
+	}
+	return false;
+}
+
+/* Find out which entries count for this command. */
+static void use_config(struct cli_parser *parser)
+{
+	const struct cli_config *config = cli_config();
+
+	if (config->error) {
+		if (parser->command->ops->survives_config)
+			return;
+		cli_usage_message(config_hint, config->error);
+		exit(CLI_USAGE);
+	}
+	parser->config = config;
+	parser->applies = cli_alloc(config->n);
+	for (size_t i = 0; i < config->n; i++) {
+		const struct cli_option *option = option_of(parser, &config->entry[i]);
+
+		parser->applies[i] = option && !is_common_given(option) &&
+				     !is_given(parser, excludes, option) &&
+				     !is_replaced(parser, &config->entry[i], option);
+	}
+}
+
+/* Does the entry of an option without an argument say yes? Exits if it says neither. */
+static bool says_yes(const struct cli_parser *parser, const struct cli_config_entry *entry)
+{
+	if (!entry->value || !strcmp(entry->value, "yes"))
+		return true;
+	if (strcmp(entry->value, "no"))
+		cli_usage_error(parser->command, "\"%s\" must be yes or no", entry->key);
+	return false;
+}
+
+static int take_option(struct cli_parser *parser, const struct cli_option *option);
+
+/* The key of the next option from a file, or 0. */
+static int parse_config(struct cli_parser *parser)
+{
+	while (parser->config && parser->next < parser->config->n) {
+		const struct cli_config_entry *entry = &parser->config->entry[parser->next];
+		const struct cli_option *option = option_of(parser, entry);
+		int key = 0;
+
+		if (!parser->applies[parser->next++])
+			continue;
+		current = entry;
+		parser->arg = NULL;
+		if (option->arg && (!entry->value || !*entry->value))
+			cli_usage_error(parser->command, "\"%s\" requires a value: %s", entry->key,
+					option->arg);
+		if (option->arg)
+			parser->arg = entry->value;
+		if (option->arg || says_yes(parser, entry))
+			key = take_option(parser, option);
+		if (key)
+			return key;
+		current = NULL;
+	}
+	return 0;
+}
+
+/* -------------------------------------------------------------------- the command line */
+
+void cli_parser_init(struct cli_parser *parser, const struct cli_command *command, int argc,
+		     char **argv)
+{
+	*parser = (struct cli_parser){
+		.command = command,
+		.argc = argc,
+		.at = 1,
+		.argv = argv,
+		.words = argv + 1,
+	};
+	/* Report errors as JSON even if they come before --json. */
+	if (has_common(parser, CLI_KEY_JSON))
+		cli_settings.json = true;
+	if (!command->ops->exec)
+		note_common(parser);
+	else if (cli_settings.config && !has_common(parser, CLI_KEY_NO_CONFIG) &&
+		 !has_common(parser, 'h'))
+		use_config(parser);
 }
 
 static void offer_options(struct kl_near *near, const struct cli_option *options)
@@ -85,6 +279,9 @@ static int take_option(struct cli_parser *parser, const struct cli_option *optio
 		return 0;
 	case CLI_KEY_NO_PAGER:
 		cli_settings.pager = false;
+		return 0;
+	case CLI_KEY_NO_CONFIG:
+		cli_settings.config = false;
 		return 0;
 	case CLI_KEY_COLOR:
 		if (!strcmp(parser->arg, "auto"))
@@ -151,8 +348,10 @@ static int parse_letter(struct cli_parser *parser)
  */
 int cli_parse(struct cli_parser *parser)
 {
-	int key = 0;
+	int key;
 
+	current = NULL;
+	key = parse_config(parser);
 	while (!key) {
 		char *word;
 
@@ -228,6 +427,10 @@ void cli_usage_error(const struct cli_command *command, const char *format, ...)
 	va_start(args, format);
 	text = cli_format_list(format, args);
 	va_end(args);
+	if (current) {
+		text = cli_config_message(current, true, text);
+		hint = cli_format("%s", config_hint);
+	}
 	cli_usage_message(hint, text);
 	exit(CLI_USAGE);
 }

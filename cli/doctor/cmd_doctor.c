@@ -127,5 +127,6 @@ const struct cli_command_ops cmd_doctor = {
 	.text = "A fault keeps kernlens from working. A note says what is limited here, or may\n"
 		"surprise you. What an ordinary user cannot read is unknown: root sees all.\n"
 		"The exit status is 1 if there is a fault.\n",
+	.survives_config = true,
 	.exec = exec_doctor,
 };

@@ -107,7 +107,7 @@ _kernlens() {
 	done
 	if ((at >= COMP_CWORD)); then
 		if [[ $current == -* ]]; then
-			COMPREPLY=($(compgen -W "--json --no-pager --color --version --help" -- "$current"))
+			COMPREPLY=($(compgen -W "--json --no-pager --no-config --color --version --help" -- "$current"))
 		else
 			COMPREPLY=($(compgen -W "$("$program" help --commands 2>/dev/null)" -- "$current"))
 		fi
