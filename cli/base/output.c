@@ -14,7 +14,8 @@
 #include "output.h"
 
 enum {
-	COLUMNS_MAX = 192
+	COLUMNS_MAX = 192,
+	TEXT_MIN = 12, /* texts of a table are not cut to less */
 };
 
 struct cli_table {
@@ -58,15 +59,31 @@ const char *cli_style(FILE *file, enum cli_style style)
 	return cli_has_styles(file) ? sequences[style] : "";
 }
 
-unsigned int cli_columns(void)
+static unsigned int columns_of(int fd)
 {
 	struct winsize size;
 
+	return ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+}
+
+unsigned int cli_columns(void)
+{
 	if (!isatty(STDOUT_FILENO) && pager < 0)
 		return 0;
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
-		return 80;
-	return size.ws_col;
+	return columns_of(pager < 0 ? STDOUT_FILENO : STDERR_FILENO);
+}
+
+/* Room for a line of @file; 0: any length will do. */
+static unsigned int room_of(FILE *file)
+{
+	if (file == stdout)
+		return cli_columns();
+	return isatty(fileno(file)) ? columns_of(fileno(file)) : 0;
+}
+
+bool cli_has_screen(FILE *file)
+{
+	return isatty(fileno(file)) && !is_dumb();
 }
 
 static void run_pager(const char *program, int input)
@@ -93,8 +110,7 @@ void cli_start_pager(void)
 		program = getenv("PAGER");
 	if (!program)
 		program = "less";
-	if (!cli_settings.pager || !isatty(STDOUT_FILENO) || is_dumb() || !*program ||
-	    !strcmp(program, "cat"))
+	if (!cli_settings.pager || !cli_has_screen(stdout) || !*program || !strcmp(program, "cat"))
 		return;
 	if (pipe(ends))
 		return;
@@ -231,12 +247,31 @@ static int text_width(const char *text)
 	return width;
 }
 
-static void print_row(const struct cli_table *table, char **row, const int *width, FILE *file)
+/* Cut a text that is wider than its column, and mark that as top(1) does. */
+static void cut_text(char *text, int width)
 {
-	for (unsigned int i = 0; i < table->columns; i++) {
-		int gap = width[i] - text_width(row[i]);
-		bool last = i + 1 == table->columns;
+	int n = 0;
 
+	if (text_width(text) <= width)
+		return;
+	for (; *text; text++) {
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+		if (n < width)
+			continue;
+		strcpy(text, "+");
+		return;
+	}
+}
+
+static void print_row(const struct cli_table *table, char **row, const int *width,
+		      unsigned int columns, FILE *file)
+{
+	for (unsigned int i = 0; i < columns; i++) {
+		bool last = i + 1 == columns;
+		int gap;
+
+		cut_text(row[i], width[i]);
+		gap = width[i] - text_width(row[i]);
 		if (table->right[i])
 			fprintf(file, "%*s%s%s", gap, "", row[i], last ? "" : "  ");
 		else
@@ -244,8 +279,46 @@ static void print_row(const struct cli_table *table, char **row, const int *widt
 	}
 }
 
+/* Narrow the widest text by one. Returns false if none can be narrowed. */
+static bool narrow(const struct cli_table *table, int *width)
+{
+	int widest = -1;
+
+	for (unsigned int i = 0; i < table->columns; i++)
+		if (!table->right[i] && width[i] > TEXT_MIN &&
+		    (widest < 0 || width[i] > width[widest]))
+			widest = (int)i;
+	if (widest >= 0)
+		width[widest]--;
+	return widest >= 0;
+}
+
+/*
+ * Make the rows fit a line of @room characters: narrow the texts, then leave out the columns at the
+ * right, because a number that is cut would be another one. Returns how many columns are left.
+ */
+static unsigned int fit(const struct cli_table *table, int *width, int room)
+{
+	static bool told;
+	unsigned int columns = table->columns;
+	int all = -2;
+
+	for (unsigned int i = 0; i < columns; i++)
+		all += width[i] + 2;
+	for (; all > room && narrow(table, width); all--)
+		;
+	for (; all > room && columns > 1; columns--)
+		all -= width[columns - 1] + 2;
+	if (columns < table->columns && !told) {
+		told = true;
+		cli_note("the terminal is too narrow for all columns of the tables");
+	}
+	return columns;
+}
+
 void cli_table_print(struct cli_table *table, FILE *file, unsigned int indent)
 {
+	unsigned int room = room_of(file), columns = table->columns;
 	int width[COLUMNS_MAX] = {};
 
 	for (size_t i = 0; i < table->cells; i++) {
@@ -254,9 +327,11 @@ void cli_table_print(struct cli_table *table, FILE *file, unsigned int indent)
 		if (wide > width[i % table->columns])
 			width[i % table->columns] = wide;
 	}
+	if (room)
+		columns = fit(table, width, (int)(room - indent));
 	for (size_t i = 0; i + table->columns <= table->cells; i += table->columns) {
 		fprintf(file, "%*s%s", (int)indent, "", i ? "" : cli_style(file, CLI_BOLD));
-		print_row(table, table->cell + i, width, file);
+		print_row(table, table->cell + i, width, columns, file);
 		fprintf(file, "%s\n", i ? "" : cli_style(file, CLI_PLAIN));
 	}
 	for (size_t i = 0; i < table->cells; i++)

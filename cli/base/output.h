@@ -31,6 +31,9 @@ bool cli_has_styles(FILE *file);
 /* Columns of the terminal that stdout goes to, or 0 if it does not go to one. */
 unsigned int cli_columns(void);
 
+/* Is @file a terminal whose cursor can be moved? Not with TERM=dumb, as in editors. */
+bool cli_has_screen(FILE *file);
+
 /* Send stdout through a pager from now on, if it is a terminal. */
 void cli_start_pager(void);
 

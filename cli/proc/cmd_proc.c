@@ -348,7 +348,7 @@ static int show(struct proc *p)
 		status = arrange(p);
 	if (status)
 		return status;
-	if (p->watch && p->style == CLI_PROC_TEXT && isatty(STDOUT_FILENO))
+	if (p->watch && p->style == CLI_PROC_TEXT && cli_has_screen(stdout))
 		fputs("\033[H\033[2J\033[3J", stdout);
 	else if (p->watch && p->style == CLI_PROC_TEXT)
 		putchar('\n');
