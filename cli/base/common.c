@@ -23,6 +23,7 @@ static void print_error(const char *code, const char *message, const char *hint)
 {
 	json_t *object;
 
+	cli_busy(NULL);
 	if (!cli_settings.json) {
 		char *text = cli_format("%s", message);
 
@@ -93,6 +94,7 @@ void cli_note(const char *format, ...)
 	text = cli_format_list(format, args);
 	va_end(args);
 	kl_make_plain_message(text);
+	cli_busy(NULL);
 	fflush(stdout);
 	fprintf(stderr, "kernlens: %s\n", text);
 	free(text);

@@ -37,6 +37,14 @@ bool cli_has_screen(FILE *file);
 /* Send stdout through a pager from now on, if it is a terminal. */
 void cli_start_pager(void);
 
+/**
+ * cli_busy - show on stderr what takes long, if that is a terminal
+ * @what: text such as "reading the kernel's code", which must stay valid; NULL: nothing any more
+ *
+ * Nothing is shown of what takes less than 0.7 s. Print nothing else in between.
+ */
+void cli_busy(const char *what);
+
 /* Close stdout, wait for the pager. Returns CLI_OK or CLI_FAILED. */
 int cli_finish_output(void);
 

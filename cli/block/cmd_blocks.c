@@ -409,6 +409,7 @@ static int survey(struct kl_blocks *blocks)
 static int open_kernel(struct printer *p)
 {
 	if (!p->kernel) {
+		cli_busy("reading the kernel's code");
 		p->symbols = kl_symbols_open(p->options->symbols);
 		if (p->symbols)
 			p->kernel = kl_blocks_open(p->options->core, p->symbols);
@@ -416,6 +417,7 @@ static int open_kernel(struct printer *p)
 			p->source.kernel =
 				kl_source_open(p->kernel, !p->options->core, p->options->debug);
 	}
+	cli_busy(NULL);
 	p->blocks = p->kernel;
 	return p->source.kernel ? CLI_OK : cli_library_error(-errno, NULL);
 }

@@ -224,8 +224,11 @@ static char *subject_of(const struct cli_select *select)
 
 static int record(struct path_run *pr)
 {
-	int status = take_function(pr);
+	int status;
 
+	cli_session_interrupts(&pr->session, true);
+	status = take_function(pr);
+	cli_session_interrupts(&pr->session, false);
 	if (!status)
 		status = attach(pr);
 	if (!status)
@@ -235,7 +238,9 @@ static int record(struct path_run *pr)
 	if (!status) {
 		take_counts(pr);
 		pr->result.subject = subject_of(&pr->session.select);
+		cli_session_interrupts(&pr->session, true);
 		status = cli_path_write(&pr->request, &pr->result);
+		cli_session_interrupts(&pr->session, false);
 	}
 	return status;
 }

@@ -298,8 +298,10 @@ static int count_by_session(struct counting *c)
 	if (status)
 		return status;
 	status = run_session(c);
+	cli_session_interrupts(session, true);
 	if (!status)
 		status = write_result(c);
+	cli_session_interrupts(session, false);
 	if (c->run.began_ns)
 		status = cli_run_status(&c->run, status);
 	cli_session_close(session);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../base/common.h"
+#include "../base/output.h"
 #include "source.h"
 
 static void make_room(struct cli_source *source, uint32_t n)
@@ -35,12 +36,14 @@ void cli_source_read(struct cli_source *source, const struct kl_block_graph *g)
 	make_room(source, g->instructions);
 	for (uint32_t i = 0; i < g->instructions; i++)
 		source->address[i] = g->function.address + g->instruction[i].offset;
+	cli_busy("reading debug information");
 	if (source->program)
 		known = kl_program_lines(source->program, source->address, g->instructions,
 					 source->line);
 	else if (source->kernel)
 		known = kl_source_lines(source->kernel, &g->function, source->address,
 					g->instructions, source->line);
+	cli_busy(NULL);
 	if (known)
 		source->graph = g;
 	tell_refused(source);

@@ -283,6 +283,8 @@ int cli_spliced_run(struct cli_spliced *spliced, char *const *want, size_t n)
 		status = cli_session_open(&sp->session, NULL, KL_HANDLER_log);
 	if (status)
 		return status;
+	cli_session_interrupts(&sp->session, true);
+	cli_busy("reading the kernel's code");
 	sp->symbols = kl_symbols_open(NULL);
 	sp->blocks = sp->symbols ? kl_blocks_open(NULL, sp->symbols) : NULL;
 	sp->splices = sp->blocks ? kl_splices_create(!sp->in_place) : NULL;
@@ -293,7 +295,10 @@ int cli_spliced_run(struct cli_spliced *spliced, char *const *want, size_t n)
 		if (!sp->source.kernel)
 			return cli_library_error(-errno, NULL);
 	}
+	cli_busy("planning the counters");
 	status = plan(sp, want, n);
+	cli_busy(NULL);
+	cli_session_interrupts(&sp->session, false);
 	if (!status)
 		status = install(sp);
 	if (!status)
@@ -301,6 +306,7 @@ int cli_spliced_run(struct cli_spliced *spliced, char *const *want, size_t n)
 	taken = take_back(sp);
 	if (!status)
 		kl_session_stop(sp->session.session);
+	cli_session_interrupts(&sp->session, true);
 	return status ? status : taken;
 }
 
@@ -374,6 +380,8 @@ int cli_spliced_end(struct cli_spliced *spliced, int status)
 {
 	struct cli_spliced *sp = spliced;
 
+	cli_busy(NULL);
+	cli_session_interrupts(&sp->session, false);
 	if (sp->run.began_ns)
 		status = cli_run_status(&sp->run, status);
 	for (size_t i = 0; i < sp->functions; i++) {

@@ -201,9 +201,14 @@ static int count_events(struct stat_run *st)
 	}
 	if (error)
 		return cli_library_error(error, NULL);
+	cli_session_interrupts(&st->session, true);
+	cli_busy("looking up names and source lines");
 	cli_session_name_addresses(&st->session);
-	if (cli_session_collect(&st->session, true) < 0)
-		return CLI_FAILED;
+	status = cli_session_collect(&st->session, true) < 0 ? CLI_FAILED : CLI_OK;
+	cli_busy(NULL);
+	cli_session_interrupts(&st->session, false);
+	if (status)
+		return status;
 	cli_run_status(&st->run, CLI_OK);
 	return cli_child_failed(&st->session.child) ? CLI_OK : write_result(st);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../base/common.h"
+#include "../base/output.h"
 #include "alarm.h"
 #include "program_splice.h"
 #include "select.h"
@@ -241,8 +242,10 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 		return status;
 	if (builtin < 0)
 		error = add_lists(s, fallback, handler);
+	cli_busy("looking up functions and types");
 	if (!error)
 		error = kl_plan_compile(s->plan);
+	cli_busy(NULL);
 	if (error == -EINVAL) {
 		cli_usage_message("Try: kernlens list", kl_error_text());
 		return CLI_USAGE;
@@ -349,7 +352,19 @@ static void publish(const struct cli_session *s)
 			 kl_error_text());
 }
 
-int cli_session_open(struct cli_session *s, const char *patterns, unsigned int handler)
+void cli_session_interrupts(const struct cli_session *s, bool allowed)
+{
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		if (!sigismember(&s->signals, ending[i]))
+			sigaddset(&set, ending[i]);
+	sigprocmask(allowed ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
+}
+
+static int open_session(struct cli_session *s, const char *patterns, unsigned int handler)
 {
 	int status;
 
@@ -376,7 +391,18 @@ int cli_session_open(struct cli_session *s, const char *patterns, unsigned int h
 		status = use_filter(s);
 	if (!status)
 		publish(s);
-	else
+	return status;
+}
+
+int cli_session_open(struct cli_session *s, const char *patterns, unsigned int handler)
+{
+	int status;
+
+	cli_session_interrupts(s, true);
+	status = open_session(s, patterns, handler);
+	cli_busy(NULL);
+	cli_session_interrupts(s, false);
+	if (status)
 		cli_session_close(s);
 	return status;
 }

@@ -97,6 +97,15 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 int cli_session_open(struct cli_session *session, const char *patterns, unsigned int handler);
 
 /**
+ * cli_session_interrupts - let SIGINT, SIGTERM and SIGHUP end the program, or block them again
+ * @session: after cli_run_init(), which has blocked them
+ * @allowed: when this is called, nothing may have to be undone
+ *
+ * For what takes long before a session starts and after it has stopped.
+ */
+void cli_session_interrupts(const struct cli_session *session, bool allowed);
+
+/**
  * cli_session_make_child - create the command of `select.words`
  * @session: `child` is filled in
  * @traced: allow our descendants to trace it
