@@ -106,19 +106,27 @@ static bool is_shown(const struct live *l, const struct kl_item *item)
 	return !l->joined || (item->event->cycles >= l->joined_at && is_selected(l, item->event));
 }
 
-/* Items arrive in order, so the first is the oldest. */
+/* Items arrive in order, so the first is the oldest. Losses count from the same time. */
 static bool print_item(struct live *l, const struct kl_item *item)
 {
+	bool is_event = item->kind == KL_ITEM_EVENT;
 	struct kl_item from_first = *item;
 	struct kl_event event;
+	struct kl_loss loss;
 
-	if (item->kind != KL_ITEM_EVENT)
-		return cli_printer_add(&l->printer, item);
-	event = *item->event;
-	if (!l->begin_ns)
-		l->begin_ns = event.ns;
-	event.since_ns = event.ns - l->begin_ns;
-	from_first.event = &event;
+	if (!l->begin_ns && is_event)
+		l->begin_ns = item->event->ns;
+	else if (!l->begin_ns)
+		l->begin_ns = item->loss->begin_ns ? item->loss->begin_ns : item->loss->end_ns;
+	if (is_event) {
+		event = *item->event;
+		event.since_ns = event.ns - l->begin_ns;
+		from_first.event = &event;
+	} else {
+		loss = *item->loss;
+		loss.origin_ns = l->begin_ns;
+		from_first.loss = &loss;
+	}
 	return cli_printer_add(&l->printer, &from_first);
 }
 
