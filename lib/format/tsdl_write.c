@@ -164,8 +164,8 @@ static void write_changed(struct kl_buffer *buffer, const struct kl_schema *sche
 {
 	unsigned int n = schema->n_variables, spare = 8 * KL_CHANGED_BYTES(n) - 1 - n;
 
-	kl_buffer_add_string(buffer, "\t\tenum : integer { size = 1; align = 1; signed = 0; } "
-				     "{ none = 0, task = 1 } _changed;\n");
+	kl_buffer_add_string(buffer,
+			     "\t\tinteger { size = 1; align = 1; signed = 0; } _changed;\n");
 	for (unsigned int i = 0; i < n; i++)
 		kl_buffer_printf(buffer,
 				 "\t\tenum : integer { size = 1; align = 1; signed = 0; } "
@@ -237,15 +237,12 @@ static void write_stream(struct kl_buffer *buffer, const struct kl_schema *schem
 				     "\tevent.context := struct {\n");
 	write_changed(buffer, schema);
 	kl_buffer_add_string(buffer,
-			     "\t\tvariant <_changed> {\n"
-			     "\t\t\tstruct { } none;\n"
-			     "\t\t\tstruct {\n"
-			     "\t\t\t\tinteger { size = 32; align = 8; signed = 1; } _tid;\n"
-			     "\t\t\t\tinteger { size = 32; align = 8; signed = 1; } _pid;\n"
-			     "\t\t\t\tinteger { size = 8; align = 8; signed = 0; encoding = UTF8; } "
+			     "\t\tstruct {\n"
+			     "\t\t\tinteger { size = 32; align = 8; signed = 1; } _tid;\n"
+			     "\t\t\tinteger { size = 32; align = 8; signed = 1; } _pid;\n"
+			     "\t\t\tinteger { size = 8; align = 8; signed = 0; encoding = UTF8; } "
 			     "_comm[16];\n"
-			     "\t\t\t} align(8) task;\n"
-			     "\t\t} _variables;\n");
+			     "\t\t} align(8) _task[_changed];\n");
 	for (unsigned int i = 0; i < schema->n_variables; i++)
 		write_variable(buffer, schema->variables[i]);
 	kl_buffer_add_string(buffer, "\t} align(8);\n};\n\n");
