@@ -68,6 +68,16 @@ void cli_usage_message(const char *hint, const char *message)
 	print_error("USAGE", message, hint);
 }
 
+/* Does the text begin with a file's name, as such or as the folder of another? */
+static bool begins_with(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	while (length > 1 && name[length - 1] == '/')
+		length--;
+	return !strncmp(text, name, length) && (text[length] == ':' || text[length] == '/');
+}
+
 int cli_library_error(int error, const char *format, ...)
 {
 	const char *said = kl_error_text();
@@ -80,7 +90,11 @@ int cli_library_error(int error, const char *format, ...)
 	va_start(args, format);
 	text = cli_format_list(format, args);
 	va_end(args);
-	cli_error(error, "%s: %s", text, said);
+	/* The library may name the file itself. */
+	if (begins_with(said, text))
+		cli_error(error, "%s", said);
+	else
+		cli_error(error, "%s: %s", text, said);
 	free(text);
 	return CLI_FAILED;
 }

@@ -225,6 +225,24 @@ static bool counts_programs(const struct cli_command *self, const struct count_r
 	return programs;
 }
 
+/* Newcomers expect events here: lead them to what counts these. */
+static void check_events(const struct cli_command *self, const struct count_run *cr)
+{
+	struct kl_schema *schema = kl_schema_create();
+
+	for (size_t i = 0; schema && i < cr->wants; i++) {
+		const char *name = cr->want[i];
+
+		if (kl_schema_find(schema, name) || !strncmp(name, "tp:", 3) ||
+		    !strncmp(name, "fn:", 3))
+			cli_usage_error(self,
+					"%s is an event; kernlens stat -e %s counts events, and "
+					"block:FUNCTION a function's blocks",
+					name, name);
+	}
+	kl_schema_destroy(schema);
+}
+
 static int count_programs(const struct count_run *cr)
 {
 	struct cli_program_count *count = cli_alloc(sizeof(*count));
@@ -284,6 +302,7 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 	}
 	if (!cr->wants)
 		cli_usage_error(self, "no blocks given; use -e block:FUNCTION");
+	check_events(self, cr);
 	if (parser.n_words)
 		cr->spliced.session.select.words = parser.words;
 	if (counts_programs(self, cr)) {

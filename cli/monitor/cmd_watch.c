@@ -286,6 +286,25 @@ static int look_once(struct watching *w)
 
 /* ------------------------------------------------------------------- set-up */
 
+/* A session that does not exist, yet or at all, is not an error: it may start later. */
+static void check_sessions(const struct watching *w)
+{
+	const struct kl_watch_rule *rule;
+	struct kl_abi_status status;
+
+	for (size_t i = 0; (rule = kl_watch_rule(w->rules, i)); i++)
+		for (size_t k = 0; k < rule->n_actions; k++) {
+			const struct kl_watch_action *action = &rule->actions[k];
+
+			if (action->what != KL_WATCH_FREEZE && action->what != KL_WATCH_SNAPSHOT)
+				continue;
+			if (kl_device_find(w->acts.device, action->words[0], &status))
+				cli_watch_log(&w->acts, CLI_WATCH_WARNING,
+					      "%s: session %s does not exist (yet)", rule->name,
+					      action->words[0]);
+		}
+}
+
 static int prepare(struct watching *w)
 {
 	struct itimerspec times = {
@@ -334,6 +353,7 @@ static int run(struct watching *w)
 		return status;
 	cli_watch_log(&w->acts, CLI_WATCH_INFO, "%zu rules, checked every %.3g s",
 		      count_rules(w->rules), (double)w->interval_ns / 1e9);
+	check_sessions(w);
 	notify("READY=1");
 	return watch_on(w);
 }

@@ -170,6 +170,10 @@ static size_t unbroken(const struct curve *curve, size_t i, double period)
 
 static void svg_part(FILE *file, const struct curve *curve, size_t from, size_t to)
 {
+	/* A line needs two points. */
+	if (to - from == 1)
+		fprintf(file, "<circle class=\"mean\" cx=\"%.1f\" cy=\"%.1f\" r=\"2\"/>\n",
+			svg_x(curve, from), svg_y(curve, curve->points[from].mean));
 	fprintf(file, "<polygon class=\"range\" points=\"");
 	for (size_t i = from; i < to; i++)
 		fprintf(file, "%.1f,%.1f ", svg_x(curve, i), svg_y(curve, curve->points[i].high));
@@ -236,7 +240,7 @@ int cli_history_plot(const struct cli_history *h, const char *svg)
 	size_t columns = cli_columns() ? cli_columns() : COLUMNS_DEFAULT;
 	struct curve *curves = cli_alloc(h->n_figures * sizeof(*curves));
 	int status = CLI_OK;
-	size_t n = 0;
+	size_t n = 0, most = 0;
 
 	columns = (columns > COLUMNS_MAX ? COLUMNS_MAX :
 		   columns < 50		 ? 50 :
@@ -249,6 +253,8 @@ int cli_history_plot(const struct cli_history *h, const char *svg)
 		else
 			free(curves[n].points);
 	}
+	for (size_t i = 0; i < n; i++)
+		most = curves[i].n > most ? curves[i].n : most;
 	if (!n)
 		status = cli_error(-ENODATA, "no summaries in this period");
 	else if (svg)
@@ -259,5 +265,8 @@ int cli_history_plot(const struct cli_history *h, const char *svg)
 		free(curves[i].points);
 	}
 	free(curves);
+	if (most == 1)
+		cli_note("each curve is a single point: only one summary has been recorded "
+			 "(kernlens history record adds to it)");
 	return status;
 }

@@ -24,6 +24,21 @@ static int mark(struct kl_device *device, uint64_t value, const char *text)
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
 
+/* A mark that nothing has recorded is a mistake more often than not. */
+static void note_unheard(struct kl_device *device)
+{
+	struct kl_abi_status status;
+
+	for (uint32_t i = 0; !kl_device_status(device, i, &status); i++)
+		if (status.running)
+			return;
+	if (kl_device_info(device)->may & KL_MAY_SEE_ALL)
+		cli_note("no session is running: nothing has recorded the mark");
+	else
+		cli_note("you have no running session: if no one else records you, nothing has "
+			 "recorded the mark");
+}
+
 /* Write one mark per line, as the lines arrive. */
 static int mark_lines(struct kl_device *device, uint64_t value)
 {
@@ -90,6 +105,8 @@ static int exec_mark(const struct cli_command *self, int argc, char **argv)
 		status = mark(device, value, text);
 		free(text);
 	}
+	if (!status)
+		note_unheard(device);
 	kl_device_close(device);
 	return status;
 }

@@ -327,11 +327,26 @@ int cli_session_make_child(struct cli_session *s, bool traced)
 					(is_ours ? CLI_CHILD_TO_STDERR : 0));
 }
 
+/* Other commands find a session by its name, so a chosen one must not have two meanings. */
+static bool is_taken(const struct cli_session *s)
+{
+	struct kl_abi_status status;
+	int error = kl_device_find(s->device, s->select.name, &status);
+
+	if (error && error != -ENOTUNIQ)
+		return false;
+	cli_error(-EEXIST, "there is a session %s already (kernlens status); choose another --name",
+		  s->select.name);
+	return true;
+}
+
 static int make_session(struct cli_session *s)
 {
 	const char *program = s->select.words ? s->select.words[0] : "";
 	const char *slash = strrchr(program, '/');
 
+	if (s->select.name && is_taken(s))
+		return CLI_FAILED;
 	if (s->select.name)
 		snprintf(s->config.name, sizeof(s->config.name), "%s", s->select.name);
 	else

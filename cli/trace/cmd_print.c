@@ -143,16 +143,41 @@ static void look_ahead(struct print *print, struct kl_trace *trace)
 	print->printer.origin.events = print->seen;
 }
 
+/* Report that the options leave nothing: empty output looks like an empty trace. */
+static void note_nothing(const struct print *print, uint64_t events, uint64_t cpu_events)
+{
+	char number[CLI_NUMBER_MAX];
+
+	if (!events)
+		cli_note("the trace has no events");
+	else if (!cpu_events)
+		cli_note("the trace has no events of CPU %llu", (unsigned long long)print->cpu);
+	else
+		cli_note("none of the trace's %s events matches the options",
+			 cli_print_count(number, events));
+}
+
 static bool print_items(struct print *print, struct kl_trace *trace)
 {
+	uint64_t events = 0, cpu_events = 0, printed = 0;
 	struct kl_item item;
 	bool good = true;
 
 	while (good && kl_trace_next(trace, &item) > 0) {
-		if (is_wanted(print, &item))
+		bool wanted = is_wanted(print, &item);
+
+		if (item.kind == KL_ITEM_EVENT) {
+			events++;
+			cpu_events += print->cpu == UINT64_MAX || item.event->cpu == print->cpu;
+			printed += wanted;
+		}
+		if (wanted)
 			good = cli_printer_add(&print->printer, &item);
 	}
-	return cli_printer_deinit(&print->printer) && good;
+	good = cli_printer_deinit(&print->printer) && good;
+	if (good && !printed)
+		note_nothing(print, events, cpu_events);
+	return good;
 }
 
 static int print_trace(struct print *print)
@@ -203,6 +228,8 @@ static int exec_print(const struct cli_command *self, int argc, char **argv)
 	if (parser.n_words + !!print.path != 1)
 		cli_usage_error(self, parser.n_words ? "too many arguments; expected one trace" :
 						       "no trace given");
+	if (print.from_ns > print.to_ns)
+		cli_usage_error(self, "--from is later than --to");
 	if (!print.path)
 		print.path = parser.words[0];
 	return print_trace(&print);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -179,17 +180,30 @@ const char *kl_limit_name(uint32_t limit)
 
 int kl_device_find(struct kl_device *device, const char *name, struct kl_abi_status *status)
 {
+	struct kl_abi_status other;
 	char *rest;
 	unsigned long id = strtoul(name, &rest, 10);
+	unsigned int found = 0;
 	int ret;
 
-	for (uint32_t index = 0; !(ret = kl_device_status(device, index, status)); index++) {
-		if (!strncmp(status->name, name, KL_NAME_MAX) && *name)
+	for (uint32_t index = 0; !(ret = kl_device_status(device, index, &other)); index++) {
+		bool numbered = *name && !*rest && other.id == id;
+
+		if (!numbered && (!*name || strncmp(other.name, name, KL_NAME_MAX)))
+			continue;
+		*status = other;
+		if (numbered)
 			return 0;
-		if (*name && !*rest && status->id == id)
-			return 0;
+		found++;
 	}
-	return ret == -ENOENT ? kl_fail(ENOENT, "unknown session '%s'", name) : ret;
+	if (ret != -ENOENT)
+		return ret;
+	if (found > 1)
+		return kl_fail(ENOTUNIQ,
+			       "%u sessions are named '%s': use the number (kernlens status)",
+			       found, name);
+	return found ? 0 :
+		       kl_fail(ENOENT, "unknown session '%s' (kernlens status lists them)", name);
 }
 
 /* Create a session handle on a new descriptor, which @request associates with a session. */

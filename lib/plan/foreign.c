@@ -38,6 +38,9 @@ static const struct {
 	{ "cs", "sched_switch" },
 	{ "cpu-migrations", "sched_migrate_task" },
 	{ "migrations", "sched_migrate_task" },
+	{ "cpu-clock", "tick:99:stack" },
+	{ "cpu-cycles", "tick:99:stack" },
+	{ "cycles", "tick:99:stack" },
 	{ "page-faults", "x86_exceptions_page_fault_user" },
 	{ "faults", "x86_exceptions_page_fault_user" },
 };
