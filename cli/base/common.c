@@ -18,11 +18,36 @@
 
 struct cli_settings cli_settings = { .pager = true, .config = true };
 
+/* Is the error about what the kernel or the user's rights lack? kernlens doctor checks that. */
+static bool is_environment(const char *text)
+{
+	static const char *const words[] = {
+		"CAP_",
+		"lockdown",
+		"BTF",
+		"no memory for",
+		"kernel's addresses are hidden",
+		"not available here",
+		"debug information",
+		"none of the events",
+		"/dev/kernlens",
+	};
+
+	if (strstr(text, "kernlens doctor"))
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
+}
+
 /* Names in @message may be chosen by any user. */
 static void print_error(const char *code, const char *message, const char *hint)
 {
 	json_t *object;
 
+	if (is_environment(message))
+		hint = "Try: kernlens doctor";
 	cli_busy(NULL);
 	if (!cli_settings.json) {
 		char *text = cli_format("%s", message);
@@ -36,7 +61,8 @@ static void print_error(const char *code, const char *message, const char *hint)
 			fprintf(stderr, "%s\n", hint);
 		return;
 	}
-	object = json_pack("{s:s, s:o}", "error", code, "message", cli_json_text(message));
+	object = json_pack("{s:s, s:o, s:s*}", "error", code, "message", cli_json_text(message),
+			   "hint", hint);
 	cli_json_write(object);
 }
 

@@ -304,8 +304,9 @@ void doctor_check_buffers(const struct doctor *doctor, struct doctor_finding *fi
 		    "a recording takes %s by default, of %s that you can have",
 		    cli_print_size(want, bytes), cli_print_size(room, most));
 	if (bytes > most)
-		doctor_fix(finding, "use smaller buffers (-b), or end other sessions (kernlens "
-				    "status)");
+		doctor_fix(finding,
+			   "use smaller buffers (--buffer), or end other sessions (kernlens "
+			   "status)");
 }
 
 void doctor_check_clock(const struct doctor *doctor, struct doctor_finding *finding)

@@ -185,6 +185,11 @@ static int complain_name(struct kl_compiler *c, const struct kl_node *node, cons
 	const struct kl_variable *variable;
 	struct kl_near near;
 
+	if (scope->is_function && !kl_scope_types(scope))
+		return kl_complain(c, node->at,
+				   "unknown name \"%s\": names of a function's arguments come from "
+				   "the kernel's type information (BTF), which is not available",
+				   name);
 	kl_near_init(&near, name, strlen(name));
 	for (unsigned int i = 0; scope->class && i < scope->class->n_fields; i++)
 		kl_near_offer(&near, scope->class->fields[i].name);
