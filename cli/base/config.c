@@ -253,17 +253,6 @@ static void read_file(struct cli_config *config, char *path, unsigned int rank)
 			return;
 }
 
-/* The user's own file; NULL if there is no home directory. */
-static char *user_path(void)
-{
-	const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
-
-	/* Its specification says to ignore a relative path. */
-	if (config && *config == '/')
-		return cli_format("%s/kernlens/config", config);
-	return home && *home == '/' ? cli_format("%s/.config/kernlens/config", home) : NULL;
-}
-
 void cli_config_init(const struct cli_command *all)
 {
 	commands = all;
@@ -278,7 +267,8 @@ const struct cli_config *cli_config(void)
 	if (config.paths)
 		return &config;
 	config.paths = cli_format("%s", "");
-	own = only ? NULL : user_path();
+	own = only ? NULL : kl_config_path("config");
+	kl_error_clear();
 	if (only && *only) {
 		read_file(&config, cli_format("%s", only), 0);
 	} else if (!only) {
