@@ -5,13 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <kernlens/cgroup.h>
 #include <kernlens/set.h>
 #include "../base/base.h"
 #include "client.h"
@@ -138,29 +138,17 @@ static int open_of_process(int32_t id, const char *name)
 	return open(path, O_WRONLY | O_CLOEXEC);
 }
 
-/* Open a cgroup's process list, in the first cgroup v2 hierarchy mounted. */
+/* Open a cgroup's process list. */
 static int open_of_cgroup(const char *cgroup)
 {
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	const struct mntent *mount = NULL;
-	char path[4096];
-	int fd = -1;
+	int dir = kl_cgroup_open(cgroup), fd, error;
 
-	while (mounts && (mount = getmntent(mounts)))
-		if (!strcmp(mount->mnt_type, "cgroup2"))
-			break;
-	errno = ENODEV;
-	if (mount && (size_t)snprintf(path, sizeof(path), "%s/%s/cgroup.procs", mount->mnt_dir,
-				      cgroup) < sizeof(path))
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-	else if (mount)
-		errno = ENAMETOOLONG;
-	if (mounts) {
-		int error = errno;
-
-		endmntent(mounts);
-		errno = error;
-	}
+	if (dir < 0)
+		return -1;
+	fd = openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	error = errno;
+	close(dir);
+	errno = error;
 	return fd;
 }
 

@@ -6,21 +6,16 @@
  */
 #include <errno.h>
 #include <fnmatch.h>
-#include <fts.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <kernlens/abi.h>
+#include <kernlens/cgroup.h>
 #include <kernlens/format.h>
 #include "../base/base.h"
 #include "watch.h"
-
-/* Maximum number of cgroups below the one of a rule. */
-#define CGROUPS_MAX 4096
-#define CGROUP_ROOT "/sys/fs/cgroup"
 
 /**
  * struct subject - what a rule knows of a process, or of a total
@@ -55,7 +50,7 @@ struct subjects {
  * struct kl_watch - rules being checked
  * @at: for each column of the rules, its column in the table
  * @subjects: by rule; @next is filled while a rule is checked
- * @cgroups: of the current rule, sorted
+ * @cgroups: of the current rule; they may change between two checks
  * @row: current row; @total: use totals instead
  * @hasty: do not wait for durations
  */
@@ -68,8 +63,7 @@ struct kl_watch {
 	struct subjects next;
 	kl_watch_fn tell;
 	void *data;
-	uint64_t *cgroups;
-	size_t n_cgroups, cgroups_room;
+	struct kl_cgroup_set cgroups;
 	size_t row;
 	const struct kl_watch_rule_data *rule;
 	bool total;
@@ -137,42 +131,6 @@ static struct kl_watch_cell cell_of(void *data, int index)
 
 /* --------------------------------------------------------------- selection */
 
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Find the inodes of a cgroup and those below it. They may have changed since the last check. */
-static void find_cgroups(struct kl_watch *w, const char *path)
-{
-	char full[512], *paths[] = { full, NULL };
-	FTSENT *entry;
-	FTS *tree;
-
-	snprintf(full, sizeof(full), "%s%s%s",
-		 strncmp(path, CGROUP_ROOT, strlen(CGROUP_ROOT)) ? CGROUP_ROOT : "",
-		 *path == '/' ? "" : "/", path);
-	w->n_cgroups = 0;
-	tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
-	while (tree && (entry = fts_read(tree)) && w->n_cgroups < CGROUPS_MAX) {
-		uint64_t *more;
-
-		if (entry->fts_info != FTS_D)
-			continue;
-		more = kl_array_grow(w->cgroups, w->n_cgroups, &w->cgroups_room, sizeof(*more));
-		if (!more)
-			break;
-		w->cgroups = more;
-		more[w->n_cgroups++] = entry->fts_statp->st_ino;
-	}
-	if (tree)
-		fts_close(tree);
-	if (w->n_cgroups)
-		qsort(w->cgroups, w->n_cgroups, sizeof(*w->cgroups), compare_ids);
-}
-
 static uint64_t number_at(const struct kl_watch *w, size_t row, int column)
 {
 	return kl_processes_value(w->table, row, (size_t)column).number;
@@ -201,8 +159,7 @@ static bool fits(struct kl_watch *w, const struct kl_watch_selector *s, size_t r
 		return (uint64_t)kl_processes_row(w->table, row, &there) == s->number;
 	default:
 		id = number_at(w, row, w->cgroup);
-		return w->n_cgroups &&
-		       bsearch(&id, w->cgroups, w->n_cgroups, sizeof(id), compare_ids);
+		return kl_cgroup_set_has(&w->cgroups, id);
 	}
 }
 
@@ -351,7 +308,7 @@ static int check_rule(struct kl_watch *w, size_t i)
 	w->rule = w->rules->rules[i];
 	for (size_t k = 0; k < w->rule->n_selectors; k++)
 		if (w->rule->selectors[k].kind == KL_WATCH_OF_CGROUP)
-			find_cgroups(w, w->rule->selectors[k].text);
+			kl_cgroup_set_read(&w->cgroups, w->rule->selectors[k].text);
 	w->next.n = 0;
 	error = w->rule->public.is_total ? check_total(w, old) : check_each(w, old);
 	used = *old;
@@ -491,7 +448,7 @@ void kl_watch_destroy(struct kl_watch *w)
 	free(w->next.of);
 	free(w->subjects);
 	free(w->at);
-	free(w->cgroups);
+	kl_cgroup_set_deinit(&w->cgroups);
 	kl_processes_destroy(w->table);
 	free(w);
 }

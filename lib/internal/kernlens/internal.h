@@ -14,6 +14,7 @@
 #include <kernlens/ber_reader.h>
 #include <kernlens/block.h>
 #include <kernlens/btf.h>
+#include <kernlens/cgroup.h>
 #include <kernlens/config.h>
 #include <kernlens/csv.h>
 #include <kernlens/cursor.h>
