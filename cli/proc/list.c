@@ -11,6 +11,20 @@
 
 #define USER "user"
 
+static const struct kl_process_column *column_of(const struct cli_proc_list *list, size_t i)
+{
+	return kl_processes_column(list->table, (size_t)list->column[i]);
+}
+
+/* A cgroup is shown by its path. */
+static bool is_cgroup(const struct cli_proc_list *list, size_t i)
+{
+	const struct kl_process_column *column = column_of(list, i);
+
+	return column->kind == KL_PROCESS_VALUE &&
+	       column->variable->field.format == KL_FORMAT_cgroup;
+}
+
 int cli_proc_add_column(struct cli_proc_list *list, const char *name)
 {
 	int column = kl_processes_add(list->table, strcmp(name, USER) ? name : "uid");
@@ -25,6 +39,8 @@ int cli_proc_add_column(struct cli_proc_list *list, const char *name)
 		abort();
 	list->column[list->n] = column;
 	list->name[list->n++] = cli_format("%s", name);
+	if (is_cgroup(list, list->n - 1) && !list->cgroups)
+		list->cgroups = kl_cgroups_of_system();
 	return CLI_OK;
 }
 
@@ -34,12 +50,8 @@ void cli_proc_deinit(struct cli_proc_list *list)
 		free(list->name[i]);
 	free(list->name);
 	free(list->column);
+	kl_cgroups_destroy(list->cgroups);
 	kl_processes_destroy(list->table);
-}
-
-static const struct kl_process_column *column_of(const struct cli_proc_list *list, size_t i)
-{
-	return kl_processes_column(list->table, (size_t)list->column[i]);
 }
 
 /**
@@ -114,6 +126,10 @@ static void print_cell(struct kl_buffer *buffer, const struct cli_proc_list *lis
 {
 	struct cell cell = cell_of(list, row, i);
 
+	if (is_cgroup(list, i) && kl_print_cgroup(buffer, list->cgroups, cell.value.number)) {
+		kl_buffer_add_char(buffer, 0);
+		return;
+	}
 	if (cell.user)
 		kl_buffer_add_string(buffer, cell.user);
 	else if (cell.value.field->type == KL_TYPE_TEXT)
@@ -131,7 +147,7 @@ static bool is_left(const struct cli_proc_list *list, size_t i)
 {
 	const struct kl_variable *v = column_of(list, i)->variable;
 
-	return is_user(list, i) || v->field.type == KL_TYPE_TEXT ||
+	return is_user(list, i) || is_cgroup(list, i) || v->field.type == KL_TYPE_TEXT ||
 	       v->field.format == KL_FORMAT_task_state;
 }
 

@@ -23,6 +23,7 @@ enum cli_proc_style {
  * @name: name of each column as requested: `user` is uid by name
  * @n: number of columns
  * @rows: maximum number of rows to show; 0: all
+ * @cgroups: paths of cgroups; NULL until one is needed
  */
 struct cli_proc_list {
 	struct kl_processes *table;
@@ -30,6 +31,7 @@ struct cli_proc_list {
 	char **name;
 	size_t n;
 	size_t rows;
+	struct kl_cgroups *cgroups;
 };
 
 /* Add a column, by name or `user`. Returns CLI_OK, or CLI_USAGE after an error message. */

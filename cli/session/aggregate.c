@@ -41,6 +41,9 @@ static const char *text_of(const struct kl_buffer *text)
 static const char *key_text(struct view *v, unsigned int key, const struct kl_abi_entry *entry)
 {
 	kl_buffer_reset(&v->text);
+	if (v->rule->key[key].format == KL_FORMAT_cgroup &&
+	    kl_print_cgroup(&v->text, kl_record_names_cgroups(v->session->names), entry->key[key]))
+		return text_of(&v->text);
 	kl_print_aggregate_key(&v->text, v->rule, key, entry,
 			       kl_record_names_addresses(v->session->names));
 	return text_of(&v->text);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <kernlens/address_store.h>
+#include <kernlens/cgroup_store.h>
 #include "../base/base.h"
 #include "../base/lines.h"
 #include "../base/texts.h"
@@ -258,6 +259,8 @@ bool kl_print_value_meaning(struct kl_buffer *buffer, const struct kl_schema *sc
 {
 	const struct kl_address *address;
 
+	if (value->field->format == KL_FORMAT_cgroup)
+		return kl_print_cgroup(buffer, schema->cgroups, value->number);
 	if (value->field->format != KL_FORMAT_ptr)
 		return kl_print_meaning(buffer, value->field->format, value->number);
 	address = kl_addresses_get(schema->addresses, value->number);

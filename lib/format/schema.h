@@ -30,6 +30,7 @@ struct kl_schema {
 	const char *rules[KL_RULES_MAX]; /* as the user wrote them; NULL: none */
 	const struct kl_stacks *stacks; /* resolves stack ids; may be NULL */
 	struct kl_addresses *addresses; /* resolves addresses; may be NULL */
+	struct kl_cgroups *cgroups; /* resolves ids of cgroups; may be NULL */
 	struct kl_chunk *arena;
 };
 

@@ -13,6 +13,7 @@
 
 #include <kernlens/address_store.h>
 #include <kernlens/ber_reader.h>
+#include <kernlens/cgroup_store.h>
 #include <kernlens/error.h>
 #include <kernlens/stack_store.h>
 #include <kernlens/trace.h>
@@ -27,6 +28,7 @@ struct kl_trace {
 	struct kl_schema *schema;
 	struct kl_stacks *stacks; /* NULL: none */
 	struct kl_addresses *addresses; /* NULL: none */
+	struct kl_cgroups *cgroups; /* NULL: none */
 	struct kl_trace_info info;
 	struct kl_trace_counts counts;
 	struct kl_trace_state state;
@@ -230,6 +232,17 @@ static int open_addresses(struct kl_trace *trace, const char *path)
 	return 0;
 }
 
+static int open_cgroups(struct kl_trace *trace, const char *path)
+{
+	trace->cgroups = kl_cgroups_load(path);
+	if (!trace->cgroups && errno != ENOENT)
+		return -errno;
+	if (!trace->cgroups)
+		kl_error_clear();
+	kl_schema_set_cgroups(trace->schema, trace->cgroups);
+	return 0;
+}
+
 /* The error text includes @path. */
 static int open_directory(struct kl_trace *trace, const char *path)
 {
@@ -248,6 +261,8 @@ static int open_directory(struct kl_trace *trace, const char *path)
 		ret = open_stacks(trace, path);
 	if (!ret)
 		ret = open_addresses(trace, path);
+	if (!ret)
+		ret = open_cgroups(trace, path);
 	if (ret)
 		return kl_fail_about(ret, path);
 	return 0;
@@ -292,6 +307,7 @@ void kl_trace_close(struct kl_trace *trace)
 	kl_schema_destroy(trace->schema);
 	kl_stacks_destroy(trace->stacks);
 	kl_addresses_destroy(trace->addresses);
+	kl_cgroups_destroy(trace->cgroups);
 	free(trace);
 }
 

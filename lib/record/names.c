@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the ids of stack traces and the kernel addresses in a session's records stand for: read
- * while the session exists, and stored beside its blocks.
+ * What the ids of stack traces and cgroups and the kernel addresses in a session's records stand
+ * for: read while the session exists, and stored beside its blocks.
  */
 #include <errno.h>
 #include <stdlib.h>
 
+#include <kernlens/cgroup_store.h>
 #include <kernlens/error.h>
 #include <kernlens/record.h>
 #include <kernlens/stack_store.h>
@@ -20,6 +21,7 @@ struct kl_record_names {
 	struct kl_stacks *stacks;
 	struct kl_stack_collector *collector;
 	struct kl_addresses *addresses;
+	struct kl_cgroups *cgroups;
 };
 
 struct kl_record_names *kl_record_names_create(const struct kl_record_source *source, bool demangle)
@@ -32,6 +34,8 @@ struct kl_record_names *kl_record_names_create(const struct kl_record_source *so
 	}
 	names->source = *source;
 	names->demangle = demangle;
+	names->cgroups = kl_cgroups_of_system();
+	kl_schema_set_cgroups(source->schema, names->cgroups);
 	return names;
 }
 
@@ -41,10 +45,22 @@ void kl_record_names_destroy(struct kl_record_names *names)
 		return;
 	kl_schema_set_addresses(names->source.schema, NULL);
 	kl_schema_set_stacks(names->source.schema, NULL);
+	kl_schema_set_cgroups(names->source.schema, NULL);
+	kl_cgroups_destroy(names->cgroups);
 	kl_addresses_destroy(names->addresses);
 	kl_stack_collector_destroy(names->collector);
 	kl_stacks_destroy(names->stacks);
 	free(names);
+}
+
+static bool has_cgroups(const struct kl_record_names *names)
+{
+	const struct kl_variable *variable;
+
+	for (unsigned int i = 0; (variable = kl_schema_variable(names->source.schema, i)); i++)
+		if (variable->field.format == KL_FORMAT_cgroup)
+			return true;
+	return false;
 }
 
 /* ------------------------------------------------------------ stack traces */
@@ -118,6 +134,30 @@ int kl_record_names_save_stacks(struct kl_record_names *names, const char *path)
 	if (ret < 0)
 		return ret;
 	ret = kl_stacks_save(names->stacks, path);
+	return ret ? kl_fail_about(ret, path) : 0;
+}
+
+/* ----------------------------------------------------------------- cgroups */
+
+struct kl_cgroups *kl_record_names_cgroups(const struct kl_record_names *names)
+{
+	return names ? names->cgroups : NULL;
+}
+
+void kl_record_names_read_cgroups(struct kl_record_names *names)
+{
+	if (names && names->cgroups && has_cgroups(names))
+		kl_cgroups_read(names->cgroups);
+}
+
+int kl_record_names_save_cgroups(struct kl_record_names *names, const char *path)
+{
+	int ret;
+
+	if (!names || !names->cgroups || !has_cgroups(names))
+		return 0;
+	kl_cgroups_read(names->cgroups);
+	ret = kl_cgroups_save(names->cgroups, path);
 	return ret ? kl_fail_about(ret, path) : 0;
 }
 

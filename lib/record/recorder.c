@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <kernlens/cgroup_store.h>
 #include <kernlens/error.h>
 #include <kernlens/timebase.h>
 #include "../base/base.h"
@@ -218,6 +219,8 @@ int kl_recorder_began(struct kl_recorder *recorder)
 	int error = kl_session_stats(recorder->source.session, -1, &stats);
 
 	recorder->began = true;
+	/* Some may be removed before the end. */
+	kl_record_names_read_cgroups(recorder->params.names);
 	if (!error)
 		error = kl_trace_set_begin(recorder->writer, stats.begin_cycles);
 	return about_path(recorder, error);
@@ -256,8 +259,11 @@ void kl_recorder_report_missing(const struct kl_recorder *recorder)
 
 int kl_recorder_name_stacks(const struct kl_recorder *recorder)
 {
-	return kl_recorder_failure(recorder, kl_record_names_save_stacks(recorder->params.names,
-									 recorder->path));
+	int error = kl_record_names_save_stacks(recorder->params.names, recorder->path);
+
+	if (!error)
+		error = kl_record_names_save_cgroups(recorder->params.names, recorder->path);
+	return kl_recorder_failure(recorder, error);
 }
 
 int kl_recorder_name_addresses(const struct kl_recorder *recorder)

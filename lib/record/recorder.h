@@ -51,7 +51,10 @@ int kl_recorder_close(struct kl_recorder *recorder);
 /* Notices about what could not be stored, by CPU. */
 void kl_recorder_report_missing(const struct kl_recorder *recorder);
 
-/* Store stack traces, and the names of a closed trace's addresses. Failures are reported. */
+/*
+ * Store stack traces and paths of cgroups, and the names of a closed trace's addresses. Failures
+ * are reported.
+ */
 int kl_recorder_name_stacks(const struct kl_recorder *recorder);
 int kl_recorder_name_addresses(const struct kl_recorder *recorder);
 

@@ -228,7 +228,7 @@ def of_process(pid):
         "code_end": int(fields[26]), "stack_start": int(fields[27]), "data_start": int(fields[44]),
         "data_end": int(fields[45]), "heap_start": int(fields[46]),
         "exit_code": 0,  # /proc shows the signal that stopped it there
-        "no_new_privs": int(status["NoNewPrivs"]), "cgroup": cgroup(pid),
+        "no_new_privs": int(status["NoNewPrivs"]), "cgroup": cgroup(pid), "cgroup_id": cgroup(pid),
         "normal_priority": int(fields[17]) + 100, "static_priority": int(fields[18]) + 120,
     }
     if heap:

@@ -140,7 +140,7 @@ def of_place():
     mount = os.environ.get("KL_CGROUP2")
     for line in open("/proc/self/cgroup"):
         if mount and line.startswith("0::"):
-            low["cgroup"] = high["cgroup"] = os.stat(mount + line[3:].strip()).st_ino
+            low["cgroup"] = high["cgroup"] = low["cgroup_id"] = high["cgroup_id"] = os.stat(mount + line[3:].strip()).st_ino
     return low, high
 
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A trace's stack traces (format/stack.c) and names of addresses (format/address.c). */
+/*
+ * A trace's stack traces (format/stack.c), names of addresses (format/address.c) and paths of cgroups
+ * (format/cgroup.c).
+ */
 #include <kernlens/addresses.h>
+#include <kernlens/cgroup_store.h>
 #include <kernlens/stack.h>
 
 #include "shared.h"
@@ -62,9 +66,34 @@ static void try_addresses(const char *text, size_t size)
 	kl_buffer_deinit(&out);
 }
 
+static void try_cgroups(const char *text, size_t size)
+{
+	struct kl_cgroups *cgroups = kl_cgroups_parse(text, size), *again;
+	struct kl_buffer out = { 0 }, more = { 0 };
+
+	if (!cgroups) {
+		fuzz_check_plain(kl_error_text(), strlen(kl_error_text()));
+		return;
+	}
+	kl_cgroups_write(cgroups, &out);
+	again = kl_cgroups_parse(out.data, out.length);
+	fuzz_assert(again);
+	kl_cgroups_write(again, &more);
+	fuzz_assert(out.length == more.length);
+	kl_buffer_reset(&out);
+	for (uint64_t id = 0; id < 70; id++)
+		kl_print_cgroup(&out, cgroups, id);
+	fuzz_check_plain(out.data, out.length);
+	kl_cgroups_destroy(again);
+	kl_cgroups_destroy(cgroups);
+	kl_buffer_deinit(&out);
+	kl_buffer_deinit(&more);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	try_stacks((const char *)data, size);
 	try_addresses((const char *)data, size);
+	try_cgroups((const char *)data, size);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include <kernlens/block.h>
 #include <kernlens/btf.h>
 #include <kernlens/cgroup.h>
+#include <kernlens/cgroup_store.h>
 #include <kernlens/config.h>
 #include <kernlens/csv.h>
 #include <kernlens/cursor.h>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Names of addresses: each resolved once, converted to text and back, damaged. Names and stack
- * traces as items of a file in BER, damaged.
+ * traces as items of a file in BER, damaged. Paths of cgroups.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <kernlens/addresses.h>
+#include <kernlens/cgroup_store.h>
 #include "../../../lib/format/ber_names.h"
 #include "unit.h"
 
@@ -93,6 +94,63 @@ static void test_text(struct kl_addresses *addresses, const struct kl_buffer *te
 	}
 	unit_check(refused > 1000 && refused < 3000, "damaged");
 	free(copy);
+}
+
+/* ----------------------------------------------------------------- cgroups */
+
+/* Finds the cgroup 7, at the second request. */
+static void find_cgroup(struct kl_cgroups *cgroups, void *data)
+{
+	unsigned int *requests = data;
+
+	if (++*requests == 2)
+		kl_cgroups_add(cgroups, 7, "/seven");
+}
+
+static bool is_path(struct kl_cgroups *cgroups, uint64_t id, const char *wanted)
+{
+	const char *path = kl_cgroups_get(cgroups, id);
+
+	return wanted ? path && !strcmp(path, wanted) : !path;
+}
+
+static void test_cgroups(void)
+{
+	struct kl_cgroups *cgroups = kl_cgroups_create(), *back;
+	unsigned int *requests = calloc(1, sizeof(*requests));
+	struct kl_buffer text = { 0 }, line = { 0 };
+	unsigned int refused = 0;
+
+	kl_cgroups_add(cgroups, 1, "/");
+	kl_cgroups_add(cgroups, 1ull << 40, "/a b\\c\n\"d\x80");
+	kl_cgroups_add(cgroups, 5, "/old");
+	kl_cgroups_add(cgroups, 5, "/new");
+	unit_check(is_path(cgroups, 1, "/") && is_path(cgroups, 5, "/new") &&
+			   is_path(cgroups, 6, NULL) && is_path(cgroups, 0, NULL) &&
+			   is_path(NULL, 1, NULL) && kl_cgroups_add(cgroups, 0, "/") == -EINVAL,
+		   "paths of cgroups by ID");
+	kl_cgroups_set_source(cgroups, find_cgroup, requests);
+	unit_check(is_path(cgroups, 7, NULL) && is_path(cgroups, 7, "/seven") &&
+			   is_path(cgroups, 7, "/seven") && *requests == 2,
+		   "those that are not known are looked for");
+	unit_check(kl_print_cgroup(&line, cgroups, 1ull << 40) && !strchr(line.data, '\n') &&
+			   !kl_print_cgroup(&line, cgroups, 99),
+		   "printed on one line");
+	kl_cgroups_write(cgroups, &text);
+	back = kl_cgroups_parse(text.data, text.length);
+	unit_check(back && is_path(back, 1ull << 40, "/a b\\c\n\"d\x80") &&
+			   is_path(back, 7, "/seven") && is_path(back, 6, NULL),
+		   "as text there and back");
+	kl_cgroups_destroy(back);
+	for (size_t i = 0; i < text.length; i++) {
+		back = kl_cgroups_parse(text.data, i);
+		refused += !back && errno == EINVAL;
+		kl_cgroups_destroy(back);
+	}
+	unit_check(refused > 20 && refused < text.length, "cut");
+	kl_cgroups_destroy(cgroups);
+	kl_buffer_deinit(&text);
+	kl_buffer_deinit(&line);
 }
 
 /* One item each, as ber_names.c writes them. */
@@ -181,5 +239,6 @@ int main(void)
 	kl_addresses_destroy(addresses);
 	unit_check(gone, "as long as they do");
 	test_items();
+	test_cgroups();
 	return unit_end();
 }
