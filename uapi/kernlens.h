@@ -337,13 +337,18 @@ enum kl_filter_kind {
 	KL_FILTER_NONE = 0, /* every task that the session's owner may see */
 	KL_FILTER_TASKS = 1, /* the tasks added with KL_IOC_TASKS */
 	KL_FILTER_UID = 2, /* tasks with the real uid `uid` */
+	/*
+	 * Tasks that are in a cgroup of the default hierarchy (cgroup v2), or below it, when the
+	 * event fires. `fd` is a descriptor of its directory, which is not used after the call.
+	 */
+	KL_FILTER_CGROUP = 3,
 };
 
 struct kl_abi_filter {
 	__u32 size;
 	__u32 kind;
-	__u32 uid;
-	__u32 reserved;
+	__u32 uid; /* for KL_FILTER_UID; else ignored */
+	__s32 fd; /* for KL_FILTER_CGROUP; else 0 */
 };
 
 #define KL_TASK_ADD 0x1u

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tasks that any session with a gate wants: users that some session records, and thread ids
- * that some session follows. A bit is set at once, before its session relies on it. It is cleared
+ * The tasks that any session with a gate wants: users that some session records, cgroups and thread
+ * ids that some session follows. A bit is set at once, before its session relies on it. It is cleared
  * when its thread id is given to a new task, or later by a work item, since a stale bit costs a
  * task little. docs/design/gate.md has the rules.
  *
- * Locks: `gate_lock` protects the list of sessions and the users. Inside it, `tids_lock`, a leaf
+ * Locks: `gate_lock` protects the list of sessions, the users and the cgroups. Inside it, `tids_lock`, a leaf
  * lock, serializes changes of a session's sets with changes of the common bits.
  */
 #include <linux/mutex.h>
@@ -22,6 +22,7 @@
 #define WORDS_AT_A_TIME 256
 
 struct kl_gate kl_gate;
+DEFINE_STATIC_KEY_FALSE(kl_gate_has_cgroups);
 
 static DEFINE_MUTEX(gate_lock);
 static DEFINE_RAW_SPINLOCK(tids_lock);
@@ -29,10 +30,10 @@ static LIST_HEAD(gated);
 
 /* ------------------------------------------------------------------- users */
 
-/* A session with a set of tasks is found by thread id instead. */
+/* Other sessions are found by thread id, or by cgroup. */
 static bool goes_by_user(const struct kl_session *s)
 {
-	return !(s->gate & KL_GATE_TASKS);
+	return !(s->gate & KL_GATE_TASKS) && !kl_gate_goes_by_cgroup(s);
 }
 
 static void add_user(const struct kl_session *s)
@@ -55,6 +56,76 @@ static void remove_user(const struct kl_session *s)
 		if (goes_by_user(other) && kl_gate_hash(other->gate_uid) == hash)
 			return;
 	clear_bit(hash, kl_gate.uids);
+}
+
+/* ----------------------------------------------------------------- cgroups */
+
+static u32 hash_of_cgroup(u64 id)
+{
+	return (u32)id * kl_gate.factor >> (32 - KL_GATE_CGROUP_BITS);
+}
+
+/* One test for each depth at which the cgroup of a privileged session is. */
+static __always_inline bool wants_cgroup(const struct task_struct *t)
+{
+#ifdef CONFIG_CGROUPS
+	struct cgroup *of = kl_cgroup_of(t);
+	u64 depths = READ_ONCE(kl_gate.depths);
+
+	for (; depths; depths &= depths - 1) {
+		struct cgroup *cgroup = cgroup_ancestor(of, __ffs64(depths));
+
+		if (!cgroup)
+			break;
+		if (test_bit(hash_of_cgroup(cgroup_id(cgroup)), kl_gate.cgroups))
+			return true;
+	}
+#endif
+	return false;
+}
+
+/**
+ * kl_gate_wants_surely - kl_gate_wants, while a session follows a cgroup
+ * @t: a task that exists while the caller's probe runs
+ *
+ * Context: any, preemption off.
+ */
+bool kl_gate_wants_surely(const struct task_struct *t)
+{
+	return kl_gate_wants_ids(t) || wants_cgroup(t);
+}
+
+static void add_cgroup(const struct kl_session *s)
+{
+	lockdep_assert_held(&gate_lock);
+	if (!kl_gate_goes_by_cgroup(s))
+		return;
+	set_bit(hash_of_cgroup(s->cgroup), kl_gate.cgroups);
+	WRITE_ONCE(kl_gate.depths, kl_gate.depths | BIT_ULL(s->cgroup_depth));
+	static_branch_inc(&kl_gate_has_cgroups);
+}
+
+/* Clear the cgroup's bits, unless another session has one with the same hash, or as deep. */
+static void remove_cgroup(const struct kl_session *s)
+{
+	u32 hash = hash_of_cgroup(s->cgroup);
+	const struct kl_session *other;
+	bool same = false;
+	u64 depths = 0;
+
+	lockdep_assert_held(&gate_lock);
+	if (!kl_gate_goes_by_cgroup(s))
+		return;
+	list_for_each_entry(other, &gated, gated) {
+		if (!kl_gate_goes_by_cgroup(other))
+			continue;
+		same |= hash_of_cgroup(other->cgroup) == hash;
+		depths |= BIT_ULL(other->cgroup_depth);
+	}
+	if (!same)
+		clear_bit(hash, kl_gate.cgroups);
+	WRITE_ONCE(kl_gate.depths, depths);
+	static_branch_dec(&kl_gate_has_cgroups);
 }
 
 /* -------------------------------------------------------------- thread ids */
@@ -390,6 +461,7 @@ int kl_gate_enter(struct kl_session *s, struct kl_error *why)
 	list_add_tail_rcu(&s->gated, &gated);
 	s->in_gate = true;
 	add_user(s);
+	add_cgroup(s);
 	mutex_unlock(&gate_lock);
 	add_tids(s);
 	return 0;
@@ -410,6 +482,7 @@ void kl_gate_leave(struct kl_session *s)
 	list_del_rcu(&s->gated);
 	s->in_gate = false;
 	remove_user(s);
+	remove_cgroup(s);
 	mutex_unlock(&gate_lock);
 	queue_work(kl_unbound_wq, &stale_work);
 }

@@ -6,6 +6,7 @@
  */
 #include <linux/preempt.h>
 
+#include "cgroup.h"
 #include "record.h"
 #include "record_internal.h"
 
@@ -188,6 +189,8 @@ bool kl_gate_task(const struct kl_session *s, struct task_struct *t)
 	if (gate & KL_GATE_TASKS && !kl_taskset_has(s->tasks, t->pid))
 		return false;
 	if (gate & KL_GATE_UID && !uid_eq(task_uid(t), s->uid))
+		return false;
+	if (gate & KL_GATE_CGROUP && !kl_cgroup_has(s->cgroup, s->cgroup_depth, t))
 		return false;
 	return !(gate & KL_GATE_OWN) || kl_access_may_see(s->owner, t);
 }

@@ -36,6 +36,7 @@ struct kl_splice_set;
 #define KL_GATE_OWN 0x1u /* only events of tasks that the owner may see */
 #define KL_GATE_TASKS 0x2u /* only events of tasks in the set */
 #define KL_GATE_UID 0x4u /* only events of one user's tasks */
+#define KL_GATE_CGROUP 0x8u /* only events of tasks in one cgroup, or below it */
 
 /*
  * What a session does with each event: enum kl_handler_id by event id, and what to check first. So
@@ -138,8 +139,10 @@ struct kl_stack_limits {
  * @see_addresses: kernel addresses may be shown to the owner
  * @sealed: its creator was not dumpable; constant
  * @uid: for KL_GATE_UID
+ * @cgroup: for KL_GATE_CGROUP: its id
+ * @cgroup_depth: for KL_GATE_CGROUP: its depth, at most KL_CGROUP_DEPTH_MAX
  * @gate_uid: all tasks that the gate allows run as this user, unless the gate is KL_GATE_TASKS
- *            alone; constant while running
+ *            or KL_GATE_CGROUP alone; constant while running
  * @watched: tasks of which a profile must see the next event even if the gate no longer allows it;
  *           NULL without a profile; constant while running
  * @tasks: for KL_GATE_TASKS
@@ -205,6 +208,8 @@ struct kl_session {
 	bool sealed;
 	kuid_t uid;
 	kuid_t gate_uid;
+	u64 cgroup;
+	u32 cgroup_depth;
 	struct kl_taskset *watched;
 	struct kl_taskset *tasks;
 	struct kl_taskset *heirs;

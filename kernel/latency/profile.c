@@ -210,7 +210,7 @@ int kl_latency_prepare(struct kl_session *s, struct kl_error *why)
 	kl_latency_clear(l);
 	clear_cpus(l);
 	l->flags = (l->flags & ~KL_LATENCY_ASKS) | KL_LATENCY_OFF;
-	if (s->gate & (KL_GATE_OWN | KL_GATE_UID))
+	if (s->gate & (KL_GATE_OWN | KL_GATE_UID | KL_GATE_CGROUP))
 		l->flags |= KL_LATENCY_ASKS;
 	if (l->flags & KL_LATENCY_WAKERS) {
 		error = kl_latency_attach_wakers(why);

@@ -3,11 +3,13 @@
  * Which tasks a session follows: set before it starts; the set of tasks can also change while it
  * runs. Under the session's lock; probes read it without the lock.
  */
+#include <linux/cgroup.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
 #include "../base/task_iter.h"
+#include "../core/cgroup.h"
 #include "../core/gate.h"
 #include "../core/taskset.h"
 #include "../latency/latency.h"
@@ -42,44 +44,96 @@ static bool change_task(struct kl_session *s, struct task_struct *t, u32 flags)
 	return is_new;
 }
 
+/* What a filter selects, apart from a set of tasks. */
+struct selection {
+	u32 gate;
+	kuid_t uid;
+	u64 cgroup;
+	u32 cgroup_depth;
+};
+
+static int select_user(const struct kl_session *s, u32 uid, struct selection *to,
+		       struct kl_error *why)
+{
+	to->gate = KL_GATE_UID;
+	to->uid = make_kuid(s->owner->user_ns, uid);
+	if (!uid_valid(to->uid))
+		return kl_fail(why, -EINVAL, "user ID %u is not valid in this user namespace", uid);
+	return 0;
+}
+
+static int select_cgroup(int fd, struct selection *to, struct kl_error *why)
+{
+#ifdef CONFIG_CGROUPS
+	struct cgroup *cgroup = cgroup_get_from_fd(fd);
+	u32 depth;
+
+	if (IS_ERR(cgroup))
+		return kl_fail(why, PTR_ERR(cgroup),
+			       PTR_ERR(cgroup) == -ENOENT ?
+				       "descriptor %d is of a cgroup that has been removed" :
+				       "descriptor %d is not a directory of the cgroup v2 hierarchy",
+			       fd);
+	depth = cgroup->level;
+	to->gate = KL_GATE_CGROUP;
+	to->cgroup = cgroup_id(cgroup);
+	to->cgroup_depth = depth;
+	cgroup_put(cgroup);
+	if (depth > KL_CGROUP_DEPTH_MAX)
+		return kl_fail(why, -EINVAL, "the cgroup is %u levels below the root (maximum %u)",
+			       depth, KL_CGROUP_DEPTH_MAX);
+	return 0;
+#else
+	return kl_fail(why, -EOPNOTSUPP, "this kernel was built without CONFIG_CGROUPS");
+#endif
+}
+
+static int select_tasks(struct kl_session *s, const struct kl_abi_filter *f, struct selection *to,
+			struct kl_error *why)
+{
+	switch (f->kind) {
+	case KL_FILTER_TASKS:
+		to->gate = KL_GATE_TASKS;
+		return create_set(s, &s->tasks, why) ?: create_set(s, &s->heirs, why);
+	case KL_FILTER_UID:
+		return select_user(s, f->uid, to, why);
+	case KL_FILTER_CGROUP:
+		return select_cgroup(f->fd, to, why);
+	default:
+		return 0;
+	}
+}
+
 /**
  * kl_session_set_filter - set which tasks' events are recorded
  * @s: the session; must not be running
  * @f: the filter; tasks that the owner may not see stay hidden in any case
  * @why: set on failure
+ *
+ * Context: the process whose user namespace and descriptors are used; may sleep.
  */
 int kl_session_set_filter(struct kl_session *s, const struct kl_abi_filter *f, struct kl_error *why)
 {
-	kuid_t uid = INVALID_UID;
-	u32 gate = 0;
-	int error = 0;
+	struct selection to = { .uid = INVALID_UID };
+	int error;
 
-	if (f->reserved || f->kind > KL_FILTER_UID)
+	if (f->kind > KL_FILTER_CGROUP)
 		return kl_fail(why, -EINVAL, "unknown filter kind %u", f->kind);
+	if (f->fd && f->kind != KL_FILTER_CGROUP)
+		return kl_fail(why, -EINVAL, "only a filter by cgroup has a descriptor");
 	mutex_lock(&s->lock);
-	if (s->running) {
+	if (s->running)
 		error = kl_fail(why, -EBUSY,
 				"cannot change the filter while the session is running");
-		goto unlock;
+	else
+		error = select_tasks(s, f, &to, why);
+	if (!error) {
+		s->uid = to.uid;
+		s->cgroup = to.cgroup;
+		s->cgroup_depth = to.cgroup_depth;
+		s->gate = to.gate | (s->gate & KL_GATE_OWN);
+		kl_maskset_ask(s, rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock)));
 	}
-	if (f->kind == KL_FILTER_TASKS) {
-		gate = KL_GATE_TASKS;
-		error = create_set(s, &s->tasks, why) ?: create_set(s, &s->heirs, why);
-		if (error)
-			goto unlock;
-	} else if (f->kind == KL_FILTER_UID) {
-		gate = KL_GATE_UID;
-		uid = make_kuid(s->owner->user_ns, f->uid);
-		if (!uid_valid(uid)) {
-			error = kl_fail(why, -EINVAL,
-					"user ID %u is not valid in this user namespace", f->uid);
-			goto unlock;
-		}
-	}
-	s->uid = uid;
-	s->gate = gate | (s->gate & KL_GATE_OWN);
-	kl_maskset_ask(s, rcu_dereference_protected(s->actions, lockdep_is_held(&s->lock)));
-unlock:
 	mutex_unlock(&s->lock);
 	return error;
 }

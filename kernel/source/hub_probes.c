@@ -9,9 +9,10 @@
 #include "hub.h"
 #include "probes.h"
 
+/* The static branch of kl_gate_wants() is part of the running task's test already. */
 static __always_inline bool is_wanted(const struct task_struct *t)
 {
-	return t && kl_gate_wants(t);
+	return t && kl_gate_wants_ids(t);
 }
 
 /* Macros that expand to code are laid out by hand. */

@@ -307,6 +307,14 @@ int kl_session_filter(struct kl_session *session, uint32_t kind, uid_t uid)
 			      "set the filter");
 }
 
+int kl_session_filter_cgroup(struct kl_session *session, int fd)
+{
+	struct kl_abi_filter filter = { .kind = KL_FILTER_CGROUP, .fd = fd };
+
+	return kl_client_call(session->fd, KL_IOC_FILTER, &filter, sizeof(filter),
+			      "set the filter");
+}
+
 int kl_session_tasks(struct kl_session *session, pid_t pid, uint32_t flags)
 {
 	struct kl_abi_tasks tasks = { .pid = pid, .flags = flags };

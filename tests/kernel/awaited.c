@@ -147,8 +147,9 @@ static void await(int fd, pid_t pid, u32 flags)
 		bail("tasks: %s", kl_why(fd));
 }
 
-static void take_record(struct found *f, const struct record *r)
+static void take_record(void *data, const struct record *r)
 {
+	struct found *f = data;
 	u32 phase = r->id == KL_EV_SYSCALL_ENTRY + CALL ? r->value[0].number - MARK : PHASES;
 
 	if (!f->records++)
@@ -165,25 +166,11 @@ static void take_record(struct found *f, const struct record *r)
 
 static struct found read_session(int fd)
 {
-	static struct record r;
-	static u8 block[65536];
 	struct found f = {};
-	int reader;
 
 	if (kl_stop(fd))
 		bail("stop: %s", kl_why(fd));
-	reader = kl_reader(fd, 0);
-	while (read(reader, block, sizeof(block)) == sizeof(block)) {
-		const struct kl_abi_block *header = (const void *)block;
-		const u8 *at = block + KL_BLOCK_HEADER_BYTES, *end;
-
-		for (end = block + header->content_bits / 8; at < end; at += r.bytes) {
-			if (!decode_record(&r, at, end))
-				bail("a record that is none");
-			take_record(&f, &r);
-		}
-	}
-	close(reader);
+	decode_session(fd, take_record, &f);
 	close(fd);
 	return f;
 }

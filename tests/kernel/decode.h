@@ -206,4 +206,25 @@ static inline bool decode_record(struct record *r, const u8 *at, const u8 *end)
 	return true;
 }
 
+/* Calls @take with each record of a session, whose blocks have 64 KiB. */
+static inline void decode_session(int fd, void (*take)(void *data, const struct record *r),
+				  void *data)
+{
+	static struct record r;
+	static u8 block[65536];
+	int reader = kl_reader(fd, 0);
+
+	while (read(reader, block, sizeof(block)) == sizeof(block)) {
+		const struct kl_abi_block *header = (const void *)block;
+		const u8 *at = block + KL_BLOCK_HEADER_BYTES, *end;
+
+		for (end = block + header->content_bits / 8; at < end; at += r.bytes) {
+			if (!decode_record(&r, at, end))
+				bail("a record that is none");
+			take(data, &r);
+		}
+	}
+	close(reader);
+}
+
 #endif /* KL_TESTS_DECODE_H */

@@ -213,8 +213,9 @@ static int make_session(u32 uid, u32 filter, u32 of, u32 blocks)
 	return fd;
 }
 
-static void count_record(struct counted *c, const struct record *r)
+static void count_record(void *data, const struct record *r)
 {
+	struct counted *c = data;
 	u32 class = r->values ? r->value[0].number - MARK : CLASSES;
 
 	if (r->id == KL_EV_SYSCALL_EXIT + CALL)
@@ -227,22 +228,8 @@ static void count_record(struct counted *c, const struct record *r)
 
 static void read_session(int fd, struct counted *c)
 {
-	static struct record r;
-	static u8 block[65536];
-	int reader = kl_reader(fd, 0);
-
 	memset(c, 0, sizeof(*c));
-	while (read(reader, block, sizeof(block)) == sizeof(block)) {
-		const struct kl_abi_block *header = (const void *)block;
-		const u8 *at = block + KL_BLOCK_HEADER_BYTES, *end;
-
-		for (end = block + header->content_bits / 8; at < end; at += r.bytes) {
-			if (!decode_record(&r, at, end))
-				bail("a record that is none");
-			count_record(c, &r);
-		}
-	}
-	close(reader);
+	decode_session(fd, count_record, c);
 	c->lost = kl_stats(fd, -1).lost;
 }
 

@@ -365,10 +365,17 @@ void op_latency(void)
 
 void set_filter(int fd)
 {
-	struct kl_abi_filter params = { .size = sizeof(params), .kind = below(3) };
+	struct kl_abi_filter params = { .size = sizeof(params), .kind = below(4) };
+	int group = -1;
 
 	params.uid = one_in(2) ? me->uid : below(100);
+	if (params.kind == KL_FILTER_CGROUP) {
+		group = open("/sys/fs/cgroup", O_PATH | O_CLOEXEC);
+		params.fd = one_in(3) ? (int)below(40) : group;
+	}
 	TRY(fd, KL_IOC_FILTER, params);
+	if (group >= 0)
+		close(group);
 }
 
 void op_filter(void)

@@ -140,8 +140,9 @@ static const struct mistake mistakes[] = {
 	MISTAKE(MASKSET, kl_abi_maskset, handler[5], KL_ACTION_RULE + 40),
 	MISTAKE(MASKSET, kl_abi_maskset, handler[1000], 1),
 	MISTAKE(MASKSET, kl_abi_maskset, n_dynamic, 5),
-	MISTAKE(FILTER, kl_abi_filter, kind, 3),
-	MISTAKE(FILTER, kl_abi_filter, reserved, 1),
+	MISTAKE(FILTER, kl_abi_filter, kind, KL_FILTER_CGROUP), /* standard input is none */
+	MISTAKE(FILTER, kl_abi_filter, kind, 4),
+	MISTAKE(FILTER, kl_abi_filter, fd, 1),
 	MISTAKE(FILTER, kl_abi_filter, uid, ~0u),
 	MISTAKE(TASKS, kl_abi_tasks, flags, 0),
 	MISTAKE(TASKS, kl_abi_tasks, flags, 3),
