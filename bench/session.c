@@ -229,13 +229,32 @@ static void change_tasks(int fd, pid_t pid, __u32 flags)
 		die(fd, "tasks");
 }
 
-static void follow(int fd, pid_t pid)
+static void set_filter(int fd, __u32 kind, uid_t uid, int cgroup)
 {
-	struct kl_abi_filter filter = { .size = sizeof(filter), .kind = KL_FILTER_TASKS };
+	struct kl_abi_filter filter = {
+		.size = sizeof(filter), .kind = kind, .uid = uid, .fd = cgroup
+	};
 
 	if (ioctl(fd, KL_IOC_FILTER, &filter))
 		die(fd, "filter");
-	change_tasks(fd, pid, KL_TASK_ADD | KL_TASK_INHERIT);
+}
+
+/* @what: "uid:USER", "cgroup:DIRECTORY", or tasks, of which @pid is one */
+static void follow(int fd, const char *what, pid_t pid)
+{
+	int cgroup;
+
+	if (!strncmp(what, "uid:", 4))
+		return set_filter(fd, KL_FILTER_UID, atoi(what + 4), 0);
+	if (strncmp(what, "cgroup:", 7) != 0) {
+		set_filter(fd, KL_FILTER_TASKS, 0, 0);
+		return change_tasks(fd, pid, KL_TASK_ADD | KL_TASK_INHERIT);
+	}
+	cgroup = open(what + 7, O_PATH | O_CLOEXEC);
+	if (cgroup < 0)
+		die(-1, what);
+	set_filter(fd, KL_FILTER_CGROUP, 0, cgroup);
+	close(cgroup);
 }
 
 static void profile(int fd, __u32 flags)
@@ -428,7 +447,7 @@ static int start_session(const struct options *options, int number, pid_t follow
 	if (options->latency)
 		profile(fd, strtoul(options->latency, NULL, 16));
 	if (options->tasks)
-		follow(fd, followed);
+		follow(fd, options->tasks, followed);
 	if (ioctl(fd, KL_IOC_START))
 		die(fd, "start");
 	return fd;
