@@ -25,6 +25,7 @@ enum {
 static const struct cli_option options[] = {
 	{ 'e', "event", "BLOCKS", "block:[PATH:|MODULE:]FUNCTION[+OFFSET|#NUMBER][:post]" },
 	{ 'p', "pid", "PID[,PID]", "for programs: processes and their new children" },
+	CLI_CGROUP_OPTIONS,
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ KEY_PTRACE, "ptrace", NULL, "for programs: use ptrace, not the module" },
 	{ KEY_IN_PLACE, "in-place", NULL, "patch each block in place; do not move functions" },
@@ -219,9 +220,10 @@ static bool counts_programs(const struct cli_command *self, const struct count_r
 		cli_usage_error(self, "--ptrace applies only to blocks of programs");
 	if (programs && cr->spliced.debug)
 		cli_usage_error(self, "--debug applies only to blocks of the kernel");
-	if (!programs && cr->spliced.session.select.n_pids)
-		cli_usage_error(self, "-p applies only to blocks of programs; blocks of the "
-				      "kernel are counted for all tasks");
+	if (!programs && cli_select_has_tasks(&cr->spliced.session.select))
+		cli_usage_error(self,
+				"-p, --cgroup, --unit and --container apply only to blocks "
+				"of programs; blocks of the kernel are counted for all tasks");
 	return programs;
 }
 

@@ -30,6 +30,7 @@ enum {
 static const struct cli_option options[] = {
 	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
 	{ 'u', "user", "USER", "all tasks of a user" },
+	CLI_CGROUP_OPTIONS,
 	{ 'a', "all", NULL, "all tasks" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
@@ -209,6 +210,8 @@ static char *subject_of(const struct cli_select *select)
 		kl_buffer_add_string(&text, "of all tasks");
 	else if (select->user)
 		kl_buffer_printf(&text, "of user %s", select->user);
+	else if (select->cgroup.key)
+		kl_buffer_printf(&text, "of %s", cli_cgroup_subject(&select->cgroup));
 	for (unsigned int i = 0; i < select->n_pids; i++)
 		kl_buffer_printf(&text, "%s%d", i ? ", " : "of process ", select->pid[i]);
 	if (select->words)
@@ -311,9 +314,9 @@ static void check_request(const struct path_run *pr)
 				pr->request.function);
 	if (pr->request.check && !pr->edges)
 		cli_usage_error(self, "--check requires --edges");
-	if (pr->edges && (select->n_pids || select->user))
+	if (pr->edges && !select->all && cli_select_has_tasks(select))
 		cli_usage_error(self, "--edges counts executions by all tasks; it cannot be "
-				      "used with -p or -u");
+				      "used with -p, -u, --cgroup, --unit or --container");
 }
 
 /* FUNCTION and options, in any order; then "--" and a command. */
@@ -355,10 +358,10 @@ const struct cli_command_ops cmd_path = {
 	.options = options,
 	.runs_command = true,
 	.text = "Records each basic block of FUNCTION that COMMAND executes, or the tasks given\n"
-		"with -a, -p or -u (for --duration or until Ctrl-C), and counts the paths. A path\n"
-		"ends where the function is left or a loop starts again. With --edges, nothing is\n"
-		"recorded: a few blocks are counted, and the counts of all other blocks and of\n"
-		"the edges are derived from these.\n"
+		"with -a, -p, -u, --cgroup, --unit or --container (for --duration or until\n"
+		"Ctrl-C), and counts the paths. A path ends where the function is left or a loop\n"
+		"starts again. With --edges, nothing is recorded: a few blocks are counted, and\n"
+		"the counts of all other blocks and of the edges are derived from these.\n"
 		"Requires CAP_SYS_ADMIN, CAP_SYS_RAWIO and CAP_SYSLOG, and no kernel lockdown.\n"
 		"\n"
 		"  kernlens path ksys_read -- cat /etc/passwd\n"

@@ -328,7 +328,7 @@ int cli_program_count(struct cli_program_count *count)
 	struct counting c = { .of = count };
 	int status;
 
-	if (splices && !select->words && !select->n_pids)
+	if (splices && ((!select->words && !select->n_pids) || select->cgroup.key))
 		cli_usage_error(
 			count->session.command,
 			"without CAP_SYS_ADMIN and the module, or with --ptrace, -p PID or a "

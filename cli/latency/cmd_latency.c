@@ -36,6 +36,7 @@ enum {
 static const struct cli_option options[] = {
 	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
 	{ 'u', "user", "USER", "all tasks of a user" },
+	CLI_CGROUP_OPTIONS,
 	{ 'a', "all", NULL, "all tasks" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ 'i', "interval", "SECONDS", "print the tables repeatedly" },
@@ -125,6 +126,8 @@ static char *title_of(const struct latency_run *lr)
 
 	if (select->user)
 		return cli_format("Time asleep: user %s", select->user);
+	if (select->cgroup.key)
+		return cli_format("Time asleep: %s", cli_cgroup_subject(&select->cgroup));
 	if (select->n_pids)
 		return cli_format("Time asleep: process %d", select->pid[0]);
 	if (select->all)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/cgroup.h"
 #include "../base/cli.h"
 #include "../base/output.h"
 #include "detail.h"
@@ -33,6 +34,7 @@ static const struct cli_option options[] = {
 	{ 'a', "all", NULL, "list all visible processes" },
 	{ KEY_LIST, "list", NULL, "print a list even on a terminal" },
 	{ 'u', "user", "USER", "only processes of this user" },
+	CLI_CGROUP_OPTIONS,
 	{ KEY_COMM, "comm", "PATTERN", "only matching command names" },
 	{ 't', "threads", NULL, "one row per thread" },
 	{ 'v', "variables", "LIST", "columns: variables, VARIABLE/s, cpu%, mem%, user" },
@@ -72,6 +74,8 @@ static const struct top {
 
 /**
  * struct proc - the command line
+ * @cgroup_path: cgroup of the options --cgroup, --unit and --container; NULL: all
+ * @cgroups: that one and those below it, at the last read
  */
 struct proc {
 	struct cli_proc_list list;
@@ -79,7 +83,10 @@ struct proc {
 	const char *by;
 	const char *comm;
 	uint64_t uid; /* UINT64_MAX: all users */
-	int pid_column, uid_column, comm_column;
+	struct cli_cgroup cgroup;
+	char *cgroup_path;
+	struct kl_cgroup_set cgroups;
+	int pid_column, uid_column, comm_column, cgroup_column;
 	int by_column; /* -1: not sorted */
 	bool all, threads, tree, watch, menu, no_mouse, no_setup;
 	uint32_t sections; /* bits 1u << CLI_PROC_* of the page about one process; 0: a list */
@@ -198,7 +205,7 @@ static void take_option(const struct cli_command *self, struct proc *p, int key,
 static bool is_list(const struct proc *p)
 {
 	return p->all || p->columns || p->by || p->list.rows || p->tree || p->threads || p->watch ||
-	       p->comm || p->uid != UINT64_MAX || p->style == CLI_PROC_CSV;
+	       p->comm || p->uid != UINT64_MAX || p->cgroup.key || p->style == CLI_PROC_CSV;
 }
 
 static void take_ids(const struct cli_command *self, struct proc *p, char **words, int n)
@@ -276,6 +283,8 @@ static int choose_columns(struct proc *p)
 		status = need_column(p, "uid", &p->uid_column);
 	if (!status)
 		status = need_column(p, "comm", &p->comm_column);
+	if (!status && p->cgroup.key)
+		status = need_column(p, "cgroup", &p->cgroup_column);
 	if (p->by && !p->list.rows)
 		p->list.rows = DEFAULT_TOP;
 	return status;
@@ -291,7 +300,10 @@ static bool keep(const struct kl_processes *table, size_t row, void *data)
 
 	return (p->uid == UINT64_MAX ||
 		kl_processes_value(table, row, (size_t)p->uid_column).number == p->uid) &&
-	       (!p->comm || !fnmatch(p->comm, name, 0));
+	       (!p->comm || !fnmatch(p->comm, name, 0)) &&
+	       (!p->cgroup.key ||
+		kl_cgroup_set_has(&p->cgroups,
+				  kl_processes_value(table, row, (size_t)p->cgroup_column).number));
 }
 
 static bool is_text(const struct proc *p)
@@ -302,8 +314,11 @@ static bool is_text(const struct proc *p)
 
 static int read_rows(struct proc *p)
 {
-	int ret = kl_processes_read(p->list.table, p->n_ids ? p->ids : NULL, p->n_ids,
-				    p->threads ? KL_INSPECT_THREADS : 0);
+	int ret = p->cgroup_path ? kl_cgroup_set_read(&p->cgroups, p->cgroup_path) : 0;
+
+	if (!ret)
+		ret = kl_processes_read(p->list.table, p->n_ids ? p->ids : NULL, p->n_ids,
+					p->threads ? KL_INSPECT_THREADS : 0);
 
 	return ret < 0 ? cli_library_error(ret, NULL) : CLI_OK;
 }
@@ -379,7 +394,8 @@ static bool is_view(const struct proc *p)
 	const char *why;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || p->style != CLI_PROC_TEXT ||
-	    p->n_ids || p->all || p->by || p->tree || p->watch || p->comm || p->list.rows)
+	    p->n_ids || p->all || p->by || p->tree || p->watch || p->comm || p->cgroup.key ||
+	    p->list.rows)
 		return false;
 	if (view_is_possible(&why))
 		return true;
@@ -403,6 +419,19 @@ static int run_view(const struct proc *p, struct kl_device *device)
 	return cli_proc_view(device, &options);
 }
 
+/* Make the table, and find the cgroup. */
+static int prepare(struct proc *p, struct kl_device *device)
+{
+	int status;
+
+	p->list.table = kl_processes_create(device);
+	status = p->list.table ? choose_columns(p) : cli_library_error(-ENOMEM, NULL);
+	if (status || !p->cgroup.key)
+		return status;
+	p->cgroup_path = cli_cgroup_find(&p->cgroup);
+	return p->cgroup_path ? CLI_OK : CLI_FAILED;
+}
+
 static int exec_proc(const struct cli_command *self, int argc, char **argv)
 {
 	struct proc p = { .uid = UINT64_MAX, .by_column = -1 };
@@ -412,7 +441,8 @@ static int exec_proc(const struct cli_command *self, int argc, char **argv)
 
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))
-		take_option(self, &p, key, parser.arg);
+		if (!cli_cgroup_option(&p.cgroup, &parser, key))
+			take_option(self, &p, key, parser.arg);
 	take_ids(self, &p, parser.words, parser.n_words);
 	if (cli_settings.json)
 		p.style = CLI_PROC_JSON;
@@ -436,8 +466,7 @@ static int exec_proc(const struct cli_command *self, int argc, char **argv)
 		free(p.ids);
 		return status;
 	}
-	p.list.table = kl_processes_create(device);
-	status = p.list.table ? choose_columns(&p) : cli_library_error(-ENOMEM, NULL);
+	status = prepare(&p, device);
 	if (p.watch)
 		cli_wait_for_signal(SIGINT);
 	else if (!status)
@@ -445,6 +474,8 @@ static int exec_proc(const struct cli_command *self, int argc, char **argv)
 	if (!status)
 		status = run(&p);
 	cli_proc_deinit(&p.list);
+	kl_cgroup_set_deinit(&p.cgroups);
+	free(p.cgroup_path);
 	free(p.ids);
 	kl_device_close(device);
 	return status;
@@ -452,8 +483,9 @@ static int exec_proc(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command_ops cmd_proc = {
 	.options = options,
-	.text = "On a terminal, without PID, -a, --list, --by, --top, --tree, --comm, --watch,\n"
-		"--csv and --json, shows a full-screen view; see kernlens-proc-view(7).\n"
+	.text = "On a terminal, without PID, -a, --list, --by, --top, --tree, --comm, --cgroup,\n"
+		"--unit, --container, --watch, --csv and --json, shows a full-screen view; see\n"
+		"kernlens-proc-view(7).\n"
 		"With one PID and no option that requests a list, prints a page about that\n"
 		"process. --show selects its sections: task, wait, syscall, stack, memory, maps,\n"
 		"files, sockets, io, signals, rights, limits, affinity, namespaces, cgroups,\n"

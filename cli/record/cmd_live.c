@@ -335,8 +335,8 @@ static void check_joined(const struct live *l)
 	const struct cli_select *select = &l->session.select;
 
 	if (select->n_specs || select->maskset >= 0 || select->variables || select->user ||
-	    select->all || select->words || select->buffer_bytes || select->name ||
-	    select->raw_names)
+	    select->cgroup.key || select->all || select->words || select->buffer_bytes ||
+	    select->name || select->raw_names)
 		cli_usage_error(l->session.command,
 				"--session can be used only with -p, -o, -q, --format, --time, "
 				"--duration and --on-alarm");

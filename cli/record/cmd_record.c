@@ -472,9 +472,10 @@ const struct cli_command_ops cmd_record = {
 	.runs_command = true,
 	.text = "COMMAND is traced from the execve(2) that starts it, with all its children, and\n"
 		"its exit status is returned. If it cannot be executed, there is no trace, and the\n"
-		"status is 127 or 126. With -a, -p or -u, it only determines how long to record.\n"
-		"Without COMMAND, recording ends on Ctrl-C, after --duration, or when the\n"
-		"processes of -p have exited. Without any of these options, -a is the default.\n"
+		"status is 127 or 126. With -a, -p, -u, --cgroup, --unit or --container, it only\n"
+		"determines how long to record. Without COMMAND, recording ends on Ctrl-C, after\n"
+		"--duration, or when the processes of -p have exited. Without any of these\n"
+		"options, -a is the default.\n"
 		"The events are those of RDEFAULT unless -e or -m is given.\n"
 		"\n"
 		"  kernlens record -- make -j4\n"

@@ -119,9 +119,11 @@ static void print_subject(const struct cli_select *select, FILE *file)
 		fputs("of all tasks", file);
 	else if (select->user)
 		fprintf(file, "of user %s", select->user);
+	else if (select->cgroup.key)
+		fprintf(file, "of %s", cli_cgroup_subject(&select->cgroup));
 	for (unsigned int i = 0; i < select->n_pids; i++)
 		fprintf(file, "%s%d", i ? ", " : "of process ", select->pid[i]);
-	if (select->words && (select->all || select->user || select->n_pids))
+	if (select->words && cli_select_has_tasks(select))
 		fputs(" during ", file);
 	else if (select->words)
 		fputs("of ", file);

@@ -23,6 +23,7 @@ const struct cli_option cli_select_options[] = {
 	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL, RNOTHING or your own; -e adds to it" },
 	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
 	{ 'u', "user", "USER", "all tasks of a user" },
+	CLI_CGROUP_OPTIONS,
 	{ 'a', "all", NULL, "all tasks" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
@@ -34,6 +35,11 @@ const struct cli_option cli_select_options[] = {
 void cli_select_init(struct cli_select *select)
 {
 	*select = (struct cli_select){ .maskset = -1 };
+}
+
+bool cli_select_has_tasks(const struct cli_select *select)
+{
+	return select->all || select->n_pids || select->user || select->cgroup.key;
 }
 
 static void take_pids(struct cli_select *select, const struct cli_parser *parser)
@@ -123,8 +129,9 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 	case CLI_KEY_BUFFER:
 		select->buffer_bytes = cli_need_size(parser->command, parser->arg);
 		return true;
+	default:
+		return cli_cgroup_option(&select->cgroup, parser, key);
 	}
-	return false;
 }
 
 /* Without privilege, only own processes can be traced: report that instead of an empty trace. */
@@ -265,12 +272,14 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 
 static uint32_t filter_kind(const struct cli_select *select)
 {
-	if (select->n_pids || (!select->all && !select->user))
+	if (select->n_pids || !cli_select_has_tasks(select))
 		return KL_FILTER_TASKS;
+	if (select->cgroup.key)
+		return KL_FILTER_CGROUP;
 	return select->user ? KL_FILTER_UID : KL_FILTER_NONE;
 }
 
-/* Whose events the session records: "all", "own", "user" or "tasks", as in struct kl_trace_info. */
+/* Whose events the session records, as in struct kl_trace_info. */
 static const char *scope_of(const struct cli_session *s)
 {
 	uint32_t kind = filter_kind(&s->select);
@@ -279,7 +288,25 @@ static const char *scope_of(const struct cli_session *s)
 		return "tasks";
 	if (kind == KL_FILTER_UID)
 		return "user";
+	if (kind == KL_FILTER_CGROUP)
+		return "cgroup";
 	return kl_device_info(s->device)->may & KL_MAY_SEE_ALL ? "all" : "own";
+}
+
+static int use_cgroup(struct cli_session *s)
+{
+	char *path = cli_cgroup_find(&s->select.cgroup);
+	int fd, got;
+
+	if (!path)
+		return CLI_FAILED;
+	fd = got = kl_cgroup_open(path);
+	if (fd >= 0) {
+		got = kl_session_filter_cgroup(s->session, fd);
+		close(fd);
+	}
+	free(path);
+	return got < 0 ? cli_library_error(got, NULL) : CLI_OK;
 }
 
 static int use_filter(struct cli_session *s)
@@ -287,6 +314,8 @@ static int use_filter(struct cli_session *s)
 	const struct cli_select *select = &s->select;
 	int got;
 
+	if (select->cgroup.key)
+		return use_cgroup(s);
 	got = kl_session_filter(s->session, filter_kind(select), select->uid);
 	if (got < 0)
 		return cli_library_error(got, NULL);
@@ -383,9 +412,11 @@ static int open_session(struct cli_session *s, const char *patterns, unsigned in
 {
 	int status;
 
-	if (s->select.all + !!s->select.n_pids + !!s->select.user > 1)
-		cli_usage_error(s->command, "-a, -p and -u cannot be combined");
-	if (!s->select.words && !s->select.n_pids && !s->select.user)
+	if (s->select.all + !!s->select.n_pids + !!s->select.user + !!s->select.cgroup.key > 1)
+		cli_usage_error(
+			s->command,
+			"only one of -a, -p, -u, --cgroup, --unit and --container can be given");
+	if (!s->select.words && !cli_select_has_tasks(&s->select))
 		s->select.all = true;
 	s->schema = kl_schema_create();
 	if (!s->schema)
@@ -430,7 +461,7 @@ static int start_child(struct cli_session *s)
 
 	if (!cli_child_ready(&s->child))
 		return cli_error(0, "the process for %s has ended", select->words[0]);
-	if (!select->all && !select->user && !select->n_pids)
+	if (!cli_select_has_tasks(select))
 		got = kl_session_tasks(s->session, s->child.pid,
 				       KL_TASK_ADD | KL_TASK_INHERIT | KL_TASK_EXEC);
 	if (got < 0)

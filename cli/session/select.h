@@ -12,6 +12,7 @@
 #include <sys/types.h>
 #include <kernlens/internal.h>
 
+#include "../base/cgroup.h"
 #include "../base/cli.h"
 #include "child.h"
 
@@ -35,6 +36,7 @@ struct cli_select {
 	unsigned int n_pids;
 	const char *user;
 	uid_t uid;
+	struct cli_cgroup cgroup;
 	bool all;
 	uint64_t duration_ns;
 	uint64_t buffer_bytes; /* 0: the default */
@@ -76,6 +78,9 @@ struct cli_session {
 };
 
 void cli_select_init(struct cli_select *select);
+
+/* Is it given whose events are recorded, other than by a command? */
+bool cli_select_has_tasks(const struct cli_select *select);
 
 /**
  * cli_select_option - handle an option if it is one of these

@@ -19,6 +19,17 @@ _kernlens_events() {
 	_kernlens_list "$1" "default all $("$2" list groups --names 2>/dev/null) $("$2" list --names 2>/dev/null)"
 }
 
+# Prints the paths of all cgroups, or the names of those that are units.
+_kernlens_cgroups() {
+	local root
+	root=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
+	if [[ $1 == --cgroup ]]; then
+		find "${root:-/sys/fs/cgroup}" -mindepth 1 -type d -printf '/%P\n'
+	else
+		find "${root:-/sys/fs/cgroup}" -type d -regex '.*\.\(service\|slice\|scope\)' -printf '%f\n'
+	fi
+}
+
 # Completes the argument of an option.
 _kernlens_argument() {
 	local program=$1 command=$2 option=$3 current=$4 words
@@ -28,6 +39,7 @@ _kernlens_argument() {
 	-m | --maskset) COMPREPLY=($(compgen -W "$("$program" maskset list --names)" -- "$current")) ;;
 	-p | --pid) _kernlens_list "$current" "$(ps -eo pid= 2>/dev/null)" ;;
 	-u | --user) COMPREPLY=($(compgen -u -- "$current")) ;;
+	--cgroup | --unit) COMPREPLY=($(compgen -W "$(_kernlens_cgroups "$option" 2>/dev/null)" -- "$current")) ;;
 	--format)
 		words=$("$program" "$command" --help 2>/dev/null | sed -n 's/.* one of: \([a-z ]*\);.*/\1/p')
 		COMPREPLY=($(compgen -W "$words" -- "$current"))

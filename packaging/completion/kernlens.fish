@@ -45,6 +45,16 @@ function __kernlens_events
     end 2>/dev/null | __kernlens_list
 end
 
+# Print the paths of all cgroups, or the names of those that are units.
+function __kernlens_cgroups
+    set -l root (findmnt -n -t cgroup2 -o TARGET | head -n 1; or echo /sys/fs/cgroup)
+    if test $argv[1] = --cgroup
+        find $root -mindepth 1 -type d -printf '/%P\n'
+    else
+        find $root -type d -regex '.*\.\(service\|slice\|scope\)' -printf '%f\n'
+    end
+end
+
 # Is the word before the cursor one of these options?
 function __kernlens_after
     contains -- (commandline -opc)[-1] $argv
@@ -64,6 +74,8 @@ complete -c kernlens -n '__kernlens_after -v --variable' \
 complete -c kernlens -n '__kernlens_after -m --maskset' -a '(kernlens maskset list --names 2>/dev/null)'
 complete -c kernlens -n '__kernlens_after -p --pid' -a '(__fish_complete_pids)'
 complete -c kernlens -n '__kernlens_after -u --user' -a '(__fish_complete_users)'
+complete -c kernlens -n '__kernlens_after --cgroup' -a '(__kernlens_cgroups --cgroup 2>/dev/null)'
+complete -c kernlens -n '__kernlens_after --unit' -a '(__kernlens_cgroups --unit 2>/dev/null)'
 complete -c kernlens -n '__kernlens_is print report' -F
 complete -c kernlens -n '__kernlens_is proc set' -a '(__fish_complete_pids)'
 complete -c kernlens -n '__kernlens_is help' -a '(kernlens help --commands)'

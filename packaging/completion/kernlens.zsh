@@ -24,6 +24,16 @@ _kernlens_events() {
 		${(f)"$(kernlens list --names 2>/dev/null)"}
 }
 
+# Prints the paths of all cgroups, or the names of those that are units.
+_kernlens_cgroups() {
+	local root=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
+	if [[ $1 == --cgroup ]]; then
+		find "${root:-/sys/fs/cgroup}" -mindepth 1 -type d -printf '/%P\n'
+	else
+		find "${root:-/sys/fs/cgroup}" -type d -regex '.*\.\(service\|slice\|scope\)' -printf '%f\n'
+	fi
+}
+
 # Completes the argument of an option.
 _kernlens_argument() {
 	case $1 in
@@ -32,6 +42,7 @@ _kernlens_argument() {
 	-m | --maskset) compadd -- ${(f)"$(kernlens maskset list --names 2>/dev/null)"} ;;
 	-p | --pid) _pids ;;
 	-u | --user) _users ;;
+	--cgroup | --unit) compadd -- ${(f)"$(_kernlens_cgroups $1 2>/dev/null)"} ;;
 	--color) compadd auto always never ;;
 	--sort) compadd count name ;;
 	--time) compadd relative wall ;;

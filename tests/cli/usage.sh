@@ -45,7 +45,9 @@ says err 'unknown maskset "NOSET" \(kernlens maskset list shows them\)' "maskset
 kl record -u nosuchuser -- true
 expect "an unknown user" 2
 kl record -a -p 1
-says err '-a, -p and -u cannot be combined'
+says err 'only one of -a, -p, -u, --cgroup, --unit and --container can be given'
+kl record --unit a --cgroup b
+says err 'only one of --cgroup, --unit and --container can be given'
 kl record -e sched_swich -- true
 expect "an unknown event" 2
 says err 'sched_switch' "the near event is suggested"

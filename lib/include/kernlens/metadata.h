@@ -28,8 +28,8 @@ KL_PUBLIC_BEGIN
  * @kernel_release: uname -r
  * @kernel_version: uname -v
  * @trace_name: name of the session
- * @scope: whose events the session recorded: "all", "own" (what an ordinary user may see), "user"
- *         or "tasks"; empty: not known
+ * @scope: whose events the session recorded: "all", "own" (what an ordinary user may see), "user",
+ *         "cgroup" or "tasks"; empty: not known
  * @version: of the kernlens that wrote the trace
  * @schema_hash: of the tables that the module was built with
  * @timebase: the clock

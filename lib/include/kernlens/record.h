@@ -35,7 +35,8 @@ KL_PUBLIC_BEGIN
  * @session: session; no other call of it may be in progress in another thread
  * @schema: schema of its records, with the events that it defines
  * @config: as filled in by kl_session_create()
- * @scope: whose events it records: "all", "own", "user" or "tasks", as in struct kl_trace_info
+ * @scope: whose events it records: "all", "own", "user", "cgroup" or "tasks", as in struct
+ *         kl_trace_info
  *
  * All of these must outlive what is made from them.
  */
