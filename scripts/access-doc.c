@@ -188,6 +188,7 @@ static void put_kinds(void)
 		{ KL_SOURCE_KIND_BLOCK, "basic block `block:`" },
 		{ KL_SOURCE_KIND_UPROBE, "function of a program `uprobe:`" },
 		{ KL_SOURCE_KIND_URETPROBE, "its return `uprobe:...:ret`" },
+		{ KL_SOURCE_KIND_USDT, "marker of a program `usdt:`" },
 		{ KL_SOURCE_KIND_TRAP,
 		  "block of the owner's own process, by ptrace `block:PATH:`" },
 	};

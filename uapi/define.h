@@ -191,6 +191,12 @@ enum kl_source_kind {
 	 * registers are available as variables
 	 */
 	KL_SOURCE_KIND_TRAP = 8,
+	/*
+	 * A USDT marker: like UPROBE, but with the arguments of BLOCK. If `address` is not 0, it is
+	 * the offset in the file of a 16-bit semaphore, which the kernel increments in each process
+	 * that maps the file while some event is attached to the location
+	 */
+	KL_SOURCE_KIND_USDT = 9,
 };
 
 /*
@@ -227,6 +233,11 @@ struct kl_abi_trap {
  * happens.
  */
 #define KL_EVENT_OPTIONAL 0x1u
+/*
+ * Another location of the marker that precedes it in the call: fires that event, and has an id
+ * that never happens.
+ */
+#define KL_EVENT_LOCATION 0x2u
 
 struct kl_abi_event {
 	__u16 kind; /* enum kl_source_kind */

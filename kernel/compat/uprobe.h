@@ -24,15 +24,19 @@ struct kl_uprobe_handle {
 	struct uprobe *uprobe;
 };
 
-/* Context: may sleep. */
+/*
+ * @semaphore: offset of a 16-bit number in the file, which is incremented while the consumer is
+ * attached; 0: none. Context: may sleep.
+ */
 static inline int kl_uprobe_register(struct kl_uprobe_handle *handle, struct inode *inode,
-				     loff_t offset, struct uprobe_consumer *consumer)
+				     loff_t offset, loff_t semaphore,
+				     struct uprobe_consumer *consumer)
 {
 #ifdef KL_HAVE_UPROBE_HANDLE
-	handle->uprobe = uprobe_register(inode, offset, 0, consumer);
+	handle->uprobe = uprobe_register(inode, offset, semaphore, consumer);
 	return PTR_ERR_OR_ZERO(handle->uprobe);
 #else
-	return uprobe_register(inode, offset, consumer);
+	return uprobe_register_refctr(inode, offset, semaphore, consumer);
 #endif
 }
 

@@ -81,10 +81,11 @@ static int take_event(struct kl_session *s, struct wanted_events *w, const struc
 
 	if (error)
 		return error;
-	if (e->flags & ~KL_EVENT_OPTIONAL)
+	if (e->flags & ~(KL_EVENT_OPTIONAL | KL_EVENT_LOCATION))
 		return kl_fail(why, -EINVAL, "unknown event flags: %#x", e->flags);
 	params->kind = e->kind;
 	params->optional = e->flags & KL_EVENT_OPTIONAL;
+	params->is_location = e->flags & KL_EVENT_LOCATION;
 	params->address = e->address;
 	params->arg = e->arg;
 	/* Enough for the event's own program, and for those of filters and keys. */

@@ -359,7 +359,7 @@ static void test_errors(void)
 	const char *no_file = "/no/such/file", *no_name = "no_such_tracepoint";
 
 	refuse((struct kl_abi_event){ .kind = 99 }, -EINVAL, "an unknown kind");
-	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TICK, .arg = 10, .flags = 2 }, -EINVAL,
+	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_TICK, .arg = 10, .flags = 4 }, -EINVAL,
 	       "an unknown flag");
 	refuse((struct kl_abi_event){ .kind = KL_SOURCE_KIND_FUNCTION, .address = called + 1 },
 	       -EINVAL, "the middle of a function");

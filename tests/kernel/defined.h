@@ -41,7 +41,7 @@ static inline void defined_open(struct defined *d, u32 mode)
 /* Adds a program that outputs arguments 0..n-1; returns 0 if @n is 0. */
 static inline u32 defined_program(int fd, u32 n)
 {
-	struct kl_abi_op op[2 * 12 + 1] = {};
+	struct kl_abi_op op[2 * KL_BLOCK_ARGUMENTS + 1] = {};
 	struct kl_abi_program program = {
 		.size = sizeof(program),
 		.ops = (u64)(uintptr_t)op,
@@ -135,7 +135,7 @@ static inline void defined_take_block(struct defined *d, const u8 *block)
 
 	while (at < end) {
 		u32 id = (u16) * (const u64 *)at, i = id - d->first;
-		u64 number[12];
+		u64 number[KL_BLOCK_ARGUMENTS];
 
 		if (i >= d->n) {
 			d->foreign++;

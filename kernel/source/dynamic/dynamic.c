@@ -31,6 +31,7 @@ static const struct kl_dynevent_kind *const kinds[] = {
 	[KL_SOURCE_KIND_URETPROBE] = &kl_dynevent_uretprobe,
 	[KL_SOURCE_KIND_BLOCK] = &kl_dynevent_block_kind,
 	[KL_SOURCE_KIND_TRAP] = &kl_dynevent_trap,
+	[KL_SOURCE_KIND_USDT] = &kl_dynevent_usdt,
 };
 
 /**
@@ -82,6 +83,17 @@ static void destroy_batch(struct kl_session *s, struct kl_dynevent_batch *batch)
 	kl_memory_uncharge(&s->payer, charged);
 }
 
+/* Only a marker has several locations. @before: the definition that precedes it, or NULL. */
+static int check_location(const struct kl_dynevent_params *params,
+			  const struct kl_dynevent_params *before, struct kl_error *why)
+{
+	if (!params->is_location)
+		return 0;
+	if (params->kind != KL_SOURCE_KIND_USDT || !before || before->kind != params->kind)
+		return kl_fail(why, -EINVAL, "a further location must follow its marker");
+	return 0;
+}
+
 static int create_one(struct kl_session *s, struct kl_dynevent *d,
 		      const struct kl_dynevent_params *params, struct kl_error *why)
 {
@@ -93,6 +105,7 @@ static int create_one(struct kl_session *s, struct kl_dynevent *d,
 	d->program = params->program;
 	d->kind = params->kind;
 	d->optional = params->optional;
+	d->is_location = params->is_location;
 	d->arguments = min(params->arguments, kind->arguments);
 	return kind->create(d, params, why);
 }
@@ -135,8 +148,9 @@ static struct kl_dynevent_batch *create_batch(struct kl_session *s, u32 n,
 	}
 	batch->charged = bytes;
 	for (u32 i = 0; i < n; i++) {
-		error = create_one(s, &batch->of[i], &params[i], why);
-
+		error = check_location(&params[i], i ? &params[i - 1] : NULL, why);
+		if (!error)
+			error = create_one(s, &batch->of[i], &params[i], why);
 		batch->n++;
 		if (error) {
 			*bad = i;
@@ -264,6 +278,7 @@ static int add_batch(struct kl_session *s, struct kl_dynevent_table *table,
 		if (error)
 			return error;
 		d->id = KL_EV_DYNAMIC + table->n + i;
+		d->fires = d->is_location ? d[-1].fires : d->id;
 	}
 	error = kl_hooks_check(batch, bad, why);
 	if (!error)
@@ -383,7 +398,7 @@ static int seal(struct kl_session *s, struct kl_dynevent_table *table, struct kl
 
 static bool is_wanted(const struct kl_dynevent *d, const u8 *action, u32 n)
 {
-	u32 i = d->id - KL_EV_DYNAMIC;
+	u32 i = d->fires - KL_EV_DYNAMIC;
 
 	return action && i < n && action[i] != KL_HANDLER_nothing;
 }
@@ -519,7 +534,8 @@ void kl_dynevent_detach(struct kl_session *s, const u8 *action, u32 n)
 		kl_payer_uncharge(&s->payer, KL_LIMIT_probes, d->kind != KL_SOURCE_KIND_TRAP);
 		functions |= d->kind == KL_SOURCE_KIND_FUNCTION;
 		returns |= d->kind == KL_SOURCE_KIND_RETURN;
-		programs |= d->kind == KL_SOURCE_KIND_UPROBE || d->kind == KL_SOURCE_KIND_URETPROBE;
+		programs |= d->kind == KL_SOURCE_KIND_UPROBE ||
+			    d->kind == KL_SOURCE_KIND_URETPROBE || d->kind == KL_SOURCE_KIND_USDT;
 		cond_resched();
 	}
 	/* If memory is short, the functions stay hooked and their hits do nothing. */
@@ -578,8 +594,8 @@ static const void *place_of(const struct kl_dynevent *d, const char **name)
 /**
  * kl_dynevent_visit - call @fn with each event that a session has defined
  * @s: the session; its lock is held
- * @fn: called with the event's id and kind, its probe point and that point's name, and the program
- *   of its fields, which may be NULL
+ * @fn: called with the id of the event that fires, its kind, its probe point and that point's name,
+ *   and the program of its fields, which may be NULL
  * @data: passed to @fn
  *
  * Context: may sleep.
@@ -598,7 +614,7 @@ void kl_dynevent_visit(struct kl_session *s, kl_dynevent_fn fn, void *data)
 		const char *name;
 		const void *place = place_of(d, &name);
 
-		fn(d->id, d->kind, place, name, d->program, data);
+		fn(d->fires, d->kind, place, name, d->program, data);
 		cond_resched();
 	}
 	mutex_unlock(&table->lock);

@@ -35,6 +35,7 @@ struct pt_regs;
  * struct kl_dynevent_params - struct kl_abi_event, copied and with its program resolved
  * @kind: enum kl_source_kind
  * @optional: a function that cannot be hooked is left out
+ * @is_location: another location of the preceding event
  * @arguments: highest index of an argument that any program of this event reads, plus 1; may
  *   exceed what the source has
  * @program: gives the record's fields; NULL if none; lives as long as the session
@@ -45,6 +46,7 @@ struct pt_regs;
 struct kl_dynevent_params {
 	u32 kind;
 	bool optional;
+	bool is_location;
 	u32 arguments;
 	const struct kl_program *program;
 	u64 address;

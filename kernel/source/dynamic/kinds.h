@@ -28,6 +28,7 @@ struct tracepoint;
  * @program: gives the record's fields; NULL if none
  * @next: the next definition of the same function
  * @id: KL_EV_DYNAMIC and up
+ * @fires: id of the event that it fires: @id, unless it is another location of an earlier event
  * @kind: enum kl_source_kind
  * @arguments: number of arguments that the source must read
  *
@@ -35,17 +36,20 @@ struct tracepoint;
  * @attached: the event fires; handlers read it without the lock
  * @gone: the function cannot be hooked, or the module that had it has been unloaded
  * @optional: gone, not an error, if it cannot be hooked
+ * @is_location: another location of the preceding definition's event
  */
 struct kl_dynevent {
 	struct kl_session *session;
 	const struct kl_program *program;
 	struct kl_dynevent *next;
 	u32 id;
+	u32 fires;
 	u8 kind;
 	u8 arguments;
 	bool attached;
 	bool gone;
 	bool optional;
+	bool is_location;
 	union {
 		struct {
 			struct tracepoint *tp; /* NULL: its module is not loaded */
@@ -184,6 +188,7 @@ extern const struct kl_dynevent_kind kl_dynevent_return;
 extern const struct kl_dynevent_kind kl_dynevent_tick;
 extern const struct kl_dynevent_kind kl_dynevent_uprobe;
 extern const struct kl_dynevent_kind kl_dynevent_uretprobe;
+extern const struct kl_dynevent_kind kl_dynevent_usdt;
 extern const struct kl_dynevent_kind kl_dynevent_block_kind;
 extern const struct kl_dynevent_kind kl_dynevent_trap;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Defined events in programs and libraries: at an instruction, or at the return of the function
- * that begins there. Fires in any task that executes it. Each definition holds a reference to its
- * file.
+ * Defined events in programs and libraries: at an instruction, at the return of the function that
+ * begins there, or at a USDT marker. Fires in any task that executes it. Each definition holds a
+ * reference to its file.
  */
 #include <linux/fs.h>
 #include <linux/namei.h>
@@ -22,6 +22,7 @@ struct kl_uprobe {
 	struct path path;
 	struct inode *inode; /* of the real file below an overlay; held by the path */
 	u64 offset;
+	u64 semaphore; /* its offset in the file; 0: none */
 	struct kl_uprobe_handle handle; /* valid while attached */
 };
 
@@ -29,7 +30,7 @@ struct kl_uprobe {
 static void fire(const struct kl_dynevent *d, const u64 *argument)
 {
 	preempt_disable();
-	kl_fire_dynevent(d->session, d->id, d->program, argument, d->arguments);
+	kl_fire_dynevent(d->session, d->fires, d->program, argument, d->arguments);
 	preempt_enable();
 }
 
@@ -52,6 +53,34 @@ static int on_return(KL_UPROBE_PARAMS(struct uprobe_consumer *consumer, unsigned
 	return 0;
 }
 
+/* A marker's arguments can be in any register, or at an address that is computed from some. */
+static int on_marker(KL_UPROBE_PARAMS(struct uprobe_consumer *consumer, struct pt_regs *regs))
+{
+	const u64 argument[KL_BLOCK_ARGUMENTS] = {
+		regs->ax,
+		regs->cx,
+		regs->dx,
+		regs->bx,
+		regs->sp,
+		regs->bp,
+		regs->si,
+		regs->di,
+		regs->r8,
+		regs->r9,
+		regs->r10,
+		regs->r11,
+		regs->r12,
+		regs->r13,
+		regs->r14,
+		regs->r15,
+		[KL_BLOCK_FLAGS] = regs->flags,
+		[KL_BLOCK_IP] = regs->ip,
+	};
+
+	fire(container_of(consumer, struct kl_uprobe, consumer)->defined, argument);
+	return 0;
+}
+
 static int find_file(struct kl_uprobe *u, const char *name, u64 offset, struct kl_error *why)
 {
 	int error = kern_path(name, LOOKUP_FOLLOW, &u->path);
@@ -64,6 +93,9 @@ static int find_file(struct kl_uprobe *u, const char *name, u64 offset, struct k
 	u->offset = offset;
 	if (offset >= i_size_read(u->inode))
 		return kl_fail(why, -EINVAL, "%s ends before offset %llu", name, offset);
+	if (u->semaphore % sizeof(u16) || u->semaphore >= i_size_read(u->inode))
+		return kl_fail(why, -EINVAL, "%s has no semaphore at offset %llu", name,
+			       u->semaphore);
 	return 0;
 }
 
@@ -77,7 +109,7 @@ static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params
 			       "hooking programs needs CAP_SYS_ADMIN and no kernel lockdown");
 	if (!params->name || !params->name[0])
 		return kl_fail(why, -EINVAL, "a probe point in a program requires the file's name");
-	if (params->address)
+	if (params->address && params->kind != KL_SOURCE_KIND_USDT)
 		return kl_fail(why, -EINVAL,
 			       "a probe point in a program takes an offset, not an address");
 	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
@@ -85,8 +117,11 @@ static int create(struct kl_dynevent *d, const struct kl_dynevent_params *params
 		return kl_fail(why, -ENOMEM, "no memory for a probe point in a program");
 	d->uprobe = u;
 	u->defined = d;
+	u->semaphore = params->address;
 	if (params->kind == KL_SOURCE_KIND_UPROBE)
 		u->consumer.handler = on_place;
+	else if (params->kind == KL_SOURCE_KIND_USDT)
+		u->consumer.handler = on_marker;
 	else
 		u->consumer.ret_handler = on_return;
 	return find_file(u, params->name, params->arg, why);
@@ -103,7 +138,7 @@ static void destroy(struct kl_dynevent *d)
 static int attach(struct kl_dynevent *d, struct kl_error *why)
 {
 	struct kl_uprobe *u = d->uprobe;
-	int error = kl_uprobe_register(&u->handle, u->inode, u->offset, &u->consumer);
+	int error = kl_uprobe_register(&u->handle, u->inode, u->offset, u->semaphore, &u->consumer);
 
 	if (error)
 		return kl_fail(why, error, "cannot place a probe at offset %llu of %pd", u->offset,
@@ -129,6 +164,16 @@ const struct kl_dynevent_kind kl_dynevent_uprobe = {
 
 const struct kl_dynevent_kind kl_dynevent_uretprobe = {
 	.arguments = 1,
+	.name_max = PATH_MAX,
+	.bytes = sizeof(struct kl_uprobe),
+	.create = create,
+	.destroy = destroy,
+	.attach = attach,
+	.detach = detach,
+};
+
+const struct kl_dynevent_kind kl_dynevent_usdt = {
+	.arguments = KL_BLOCK_ARGUMENTS,
 	.name_max = PATH_MAX,
 	.bytes = sizeof(struct kl_uprobe),
 	.create = create,

@@ -35,7 +35,7 @@ __attribute__((noinline)) static void probed(void)
 }
 
 /* One event of each kind. */
-#define EVENTS 6
+#define EVENTS 7
 
 static u64 called, offset;
 static char path[200];
@@ -59,13 +59,14 @@ static int do_events(struct world *w)
 		{ .kind = KL_SOURCE_KIND_TICK, .arg = 50 },
 		{ .kind = KL_SOURCE_KIND_UPROBE, .name = (u64)(uintptr_t)path },
 		{ .kind = KL_SOURCE_KIND_URETPROBE, .name = (u64)(uintptr_t)path },
+		{ .kind = KL_SOURCE_KIND_USDT, .name = (u64)(uintptr_t)path },
 	};
 	struct kl_abi_events events = { .size = sizeof(events),
 					.n = EVENTS,
 					.event = (u64)(uintptr_t)event };
 
 	event[1].address = event[2].address = called;
-	event[4].arg = event[5].arg = offset;
+	event[4].arg = event[5].arg = event[6].arg = offset;
 	return kl_call(w->fd, KL_IOC_EVENTS, &events);
 }
 

@@ -83,7 +83,7 @@ static struct kl_abi_event any_defined(u32 program, bool odd)
 	static const u16 often[] = { 1, 10, 50, 100, 997 };
 	struct kl_abi_event event = { .program = program };
 
-	switch (me->uid && !one_in(10) ? below(3) : below(8)) {
+	switch (me->uid && !one_in(10) ? below(3) : below(9)) {
 	case 0:
 		event.kind = KL_SOURCE_KIND_TRACEPOINT;
 		event.name = (u64)(uintptr_t)
@@ -106,6 +106,13 @@ static struct kl_abi_event any_defined(u32 program, bool odd)
 		event.kind = KL_SOURCE_KIND_UPROBE + below(2);
 		event.name = (u64)(uintptr_t)(odd ? "/etc/passwd" : "/proc/self/exe");
 		event.arg = odd && one_in(2) ? odd_number() : probed_offset();
+		break;
+	case 7:
+		event.kind = KL_SOURCE_KIND_USDT;
+		event.name = (u64)(uintptr_t)(odd ? "/etc/passwd" : "/proc/self/exe");
+		event.arg = probed_offset();
+		event.address = odd ? odd_number() : 0;
+		event.flags = odd && one_in(2) ? KL_EVENT_LOCATION : 0;
 		break;
 	default:
 		event.kind = KL_SOURCE_KIND_BLOCK;
