@@ -201,7 +201,7 @@ static void put_argument(struct kl_scope *scope, const struct kl_argument *argum
 	code->n_ops = 0;
 	code->data_bytes = 0;
 	code->may = 0;
-	kl_emit(&c, KL_OP_ARG, 0, 0, 0, argument->index);
+	kl_emit_argument(&c, NULL, (unsigned int)argument->index);
 	kl_ctype_result(type, &code->result);
 	if (is_string_argument(scope, type)) {
 		code->result = (struct kl_result){ .kind = KL_RESULT_STRING,
@@ -237,7 +237,7 @@ int kl_capture_arguments(struct kl_capture *capture, struct kl_scope *scope)
 				 name);
 			note(capture, text);
 		} else if (argument->index < 0) {
-			snprintf(text, sizeof(text), "%s is passed on the stack: omitted", name);
+			snprintf(text, sizeof(text), "%s %s: omitted", name, argument->why);
 			note(capture, text);
 		} else {
 			put_argument(scope, argument, code);

@@ -57,7 +57,7 @@ static bool is_wide_unsigned(const struct kl_ctype *type)
 	return type->stars || (type->bytes == 8 && !type->is_signed);
 }
 
-static void set_need(struct kl_node *node)
+static void set_need(const struct kl_compiler *c, struct kl_node *node)
 {
 	unsigned int a = node->a ? node->a->need : 0, b = node->b ? node->b->need : 0;
 	unsigned int other = node->c ? node->c->need : 0;
@@ -70,6 +70,9 @@ static void set_need(struct kl_node *node)
 	/* A constant operand takes a register, too. */
 	if (need < 2 && node->a)
 		need = node->kind == KL_NODE_MEMBER || node->kind == KL_NODE_ARROW ? 1 : 2;
+	/* An address with a base, a scaled index and a displacement. */
+	if (node->kind == KL_NODE_ARGUMENT && c->scope->is_usdt)
+		need = 3;
 	node->need = need ? need : 1;
 }
 
@@ -481,7 +484,7 @@ int kl_check(struct kl_compiler *c, struct kl_node *node)
 	ret = check_node(c, node);
 	if (ret)
 		return ret;
-	set_need(node);
+	set_need(c, node);
 	kl_fold(node);
 	return 0;
 }

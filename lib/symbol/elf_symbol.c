@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions of programs: finds them in the symbol tables, and converts their addresses to file
- * offsets by the loaded segments.
+ * Functions of programs: finds them and other symbols in the symbol tables, and converts their
+ * addresses to file offsets by the loaded segments.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -13,18 +13,19 @@
 #include "../base/base.h"
 #include "elf_symbol.h"
 
-/* Is it a function of that name, with or without a version (NAME@VERSION)? */
-static bool is_function(Elf *elf, const GElf_Shdr *header, const GElf_Sym *symbol, const char *name)
+/* Is it the symbol of that name, with or without a version (NAME@VERSION)? */
+static bool is_symbol(Elf *elf, const GElf_Shdr *header, const GElf_Sym *symbol, const char *name,
+		      uint32_t types)
 {
 	const char *found = elf_strptr(elf, header->sh_link, symbol->st_name);
 	size_t length = strlen(name);
-	int type = GELF_ST_TYPE(symbol->st_info);
 
-	return found && (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_value &&
+	return found && types & 1u << GELF_ST_TYPE(symbol->st_info) && symbol->st_value &&
 	       !strncmp(found, name, length) && (!found[length] || found[length] == '@');
 }
 
-static bool find_in_table(Elf *elf, Elf_Scn *section, const char *name, uint64_t *address)
+static bool find_in_table(Elf *elf, Elf_Scn *section, const char *name, uint32_t types,
+			  uint64_t *address)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	GElf_Shdr header;
@@ -36,7 +37,7 @@ static bool find_in_table(Elf *elf, Elf_Scn *section, const char *name, uint64_t
 		/* Stops if the file's entry size is wrong. */
 		if (i > INT32_MAX || !gelf_getsym(data, (int)i, &symbol))
 			return false;
-		if (!is_function(elf, &header, &symbol, name))
+		if (!is_symbol(elf, &header, &symbol, name, types))
 			continue;
 		*address = symbol.st_value;
 		return true;
@@ -44,7 +45,7 @@ static bool find_in_table(Elf *elf, Elf_Scn *section, const char *name, uint64_t
 	return false;
 }
 
-static bool find_symbol(Elf *elf, const char *name, uint64_t *address)
+bool kl_elf_find_symbol(Elf *elf, const char *name, uint32_t types, uint64_t *address)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -52,13 +53,12 @@ static bool find_symbol(Elf *elf, const char *name, uint64_t *address)
 	while ((section = elf_nextscn(elf, section)))
 		if (gelf_getshdr(section, &header) &&
 		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
-		    find_in_table(elf, section, name, address))
+		    find_in_table(elf, section, name, types, address))
 			return true;
 	return false;
 }
 
-/* The file offset that is loaded at @address. */
-static bool to_offset(Elf *elf, uint64_t address, uint64_t *offset)
+bool kl_elf_to_offset(Elf *elf, uint64_t address, uint64_t *offset)
 {
 	GElf_Phdr segment;
 	size_t n = 0;
@@ -81,9 +81,9 @@ static int find_offset(Elf *elf, const char *path, const char *symbol, uint64_t 
 
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
 		return kl_fail(EINVAL, "%s is not an ELF file", path);
-	if (!find_symbol(elf, symbol, &address))
+	if (!kl_elf_find_symbol(elf, symbol, 1u << STT_FUNC | 1u << STT_GNU_IFUNC, &address))
 		return kl_fail(ENOENT, "%s has no function %s", path, symbol);
-	if (!to_offset(elf, address, offset))
+	if (!kl_elf_to_offset(elf, address, offset))
 		return kl_fail(ENOENT, "%s: the function %s is not in the file", path, symbol);
 	return 0;
 }

@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 
+#include <kernlens/usdt.h>
+
 #include "../base/base.h"
 #include "expression.h"
 
@@ -24,7 +26,7 @@ int kl_emit_register(struct kl_compiler *c, const struct kl_node *node)
 		return reg;
 	}
 	if (!c->error) {
-		kl_complain(c, node->at,
+		kl_complain(c, node ? node->at : 0,
 			    "the expression is nested too deeply: it needs more than %d values "
 			    "at a time",
 			    KL_PROGRAM_REGISTERS);
@@ -88,6 +90,82 @@ unsigned int kl_emit_jump(struct kl_compiler *c, enum kl_op_code code, int a)
 void kl_emit_land(struct kl_compiler *c, unsigned int jump)
 {
 	c->code->ops[jump].imm = c->code->n_ops - 1 - jump;
+}
+
+/* ---------------------------------------------------------------- arguments */
+
+/* Keep the lowest bits of a register, sign-extended if @is_signed. */
+static void emit_bits(struct kl_compiler *c, int reg, unsigned int bytes, unsigned int shift,
+		      bool is_signed)
+{
+	if (bytes < 8)
+		kl_emit(c, KL_OP_BITS, reg, reg, is_signed, (int)(8 * bytes) << 8 | (int)shift);
+}
+
+/* Compute an address; *@rest is left to be added by the operation that uses it. */
+static int emit_address(struct kl_compiler *c, const struct kl_node *node,
+			const struct kl_usdt_argument *from, int64_t *rest)
+{
+	int reg = kl_emit_register(c, node), index;
+
+	if (from->base >= 0)
+		kl_emit(c, KL_OP_ARG, reg, 0, 0, from->base);
+	else
+		kl_emit_const(c, reg, 0);
+	if (from->index >= 0) {
+		index = kl_emit_register(c, node);
+		kl_emit(c, KL_OP_ARG, index, 0, 0, from->index);
+		if (from->scale > 1)
+			kl_emit_alu_const(c, node, KL_ALU_MUL, index, from->scale);
+		kl_emit_alu(c, KL_ALU_ADD, reg, index);
+		kl_emit_free(c, index);
+	}
+	*rest = from->number;
+	if (from->is_32 || from->kind == KL_USDT_ADDRESS || *rest != (int32_t)*rest) {
+		kl_emit_alu_const(c, node, KL_ALU_ADD, reg, (uint64_t)*rest);
+		*rest = 0;
+	}
+	/* The sum wraps. */
+	if (from->is_32)
+		emit_bits(c, reg, 4, 0, false);
+	return reg;
+}
+
+static int emit_usdt(struct kl_compiler *c, const struct kl_node *node,
+		     const struct kl_usdt_argument *from)
+{
+	int64_t rest;
+	int reg;
+
+	switch (from->kind) {
+	case KL_USDT_MEMORY:
+		reg = emit_address(c, node, from, &rest);
+		kl_emit(c, KL_OP_LOAD_USER, reg, reg, kl_number_of(from->bytes, from->is_signed),
+			rest);
+		return reg;
+	case KL_USDT_ADDRESS:
+		return emit_address(c, node, from, &rest);
+	case KL_USDT_REGISTER:
+		reg = kl_emit_register(c, node);
+		kl_emit(c, KL_OP_ARG, reg, 0, 0, from->base);
+		emit_bits(c, reg, from->bytes, from->shift, from->is_signed);
+		return reg;
+	default:
+		reg = kl_emit_register(c, node);
+		kl_emit_const(c, reg, (uint64_t)from->number);
+		return reg;
+	}
+}
+
+int kl_emit_argument(struct kl_compiler *c, const struct kl_node *node, unsigned int index)
+{
+	int reg;
+
+	if (c->scope->is_usdt)
+		return emit_usdt(c, node, &c->scope->argument[index].usdt);
+	reg = kl_emit_register(c, node);
+	kl_emit(c, KL_OP_ARG, reg, 0, 0, index);
+	return reg;
 }
 
 /* A string that the data already contains, or that begins one in it, is not stored again. */

@@ -15,6 +15,7 @@
 #define KL_LIB_SYMBOL_EXPRESSION_H
 
 #include <kernlens/expression.h>
+#include <kernlens/usdt.h>
 #include "../base/names.h"
 
 #define KL_ARGUMENTS_MAX KL_BLOCK_ARGUMENTS /* no other source has more */
@@ -84,7 +85,9 @@ static inline bool kl_ctype_is_string(const struct kl_ctype *type)
 struct kl_argument {
 	char name[64];
 	struct kl_ctype type;
-	int index; /* of KL_OP_ARG; -1: unavailable */
+	int index; /* of KL_OP_ARG, or in the scope if it is a marker's; -1: unavailable */
+	const char *why; /* it is unavailable */
+	struct kl_usdt_argument usdt; /* where a marker's argument is */
 };
 
 struct kl_flag {
@@ -127,6 +130,7 @@ struct kl_scope {
 	bool is_function; /* arguments may point to user memory without their types showing it */
 	bool is_block; /* arguments are registers, and have no argN names */
 	bool is_trap; /* register names refer to variables */
+	bool is_usdt; /* arguments are those of a marker */
 	struct kl_flag *flag;
 	size_t n_flags;
 	size_t flags_capacity;
@@ -319,6 +323,8 @@ void kl_emit_alu_const(struct kl_compiler *c, const struct kl_node *node, enum k
 /* Emit a jump; kl_emit_land() sets its target. */
 unsigned int kl_emit_jump(struct kl_compiler *c, enum kl_op_code op, int a);
 void kl_emit_land(struct kl_compiler *c, unsigned int jump);
+/* Emit what reads an argument of the scope into a new register. */
+int kl_emit_argument(struct kl_compiler *c, const struct kl_node *node, unsigned int index);
 void kl_emit_data(struct kl_compiler *c, struct kl_abi_op *op, const struct kl_node *string);
 
 /* The contract's number type, for capture.c and generate.c. */

@@ -171,11 +171,10 @@ static int field(struct kl_compiler *c, const struct kl_node *node, unsigned int
 
 static int argument(struct kl_compiler *c, const struct kl_node *node)
 {
-	int reg = kl_emit_register(c, node);
+	int reg = kl_emit_argument(c, node, (unsigned int)node->number);
 
-	kl_emit(c, KL_OP_ARG, reg, 0, 0, node->number);
 	/* The upper bits of a register with a narrow argument are undefined. */
-	if (!node->type.stars && node->type.bytes < 8)
+	if (!c->scope->is_usdt && !node->type.stars && node->type.bytes < 8)
 		narrow(c, reg, 8 * node->type.bytes, 0, node->type.is_signed);
 	return reg;
 }

@@ -92,8 +92,7 @@ static int resolve_argument(struct kl_compiler *c, struct kl_node *node,
 	if (!argument->type.stars && argument->type.base != KL_BASE_INT)
 		return kl_complain(c, node->at, "%s is passed as a whole struct", name);
 	if (argument->index < 0)
-		return kl_complain(c, node->at, "%s is passed on the stack, not in a register",
-				   name);
+		return kl_complain(c, node->at, "%s %s", name, argument->why);
 	node->kind = KL_NODE_ARGUMENT;
 	node->number = argument->index;
 	node->type = argument->type;

@@ -68,7 +68,7 @@ static struct kl_argument *new_argument(struct kl_scope *scope, const char *name
 	if (scope->n_arguments == KL_ARGUMENTS_MAX)
 		return NULL;
 	argument = &scope->argument[scope->n_arguments++];
-	*argument = (struct kl_argument){ .index = index };
+	*argument = (struct kl_argument){ .index = index, .why = "is passed on the stack" };
 	snprintf(argument->name, sizeof(argument->name), "%s", name);
 	kl_ctype_int(&argument->type, 8, false);
 	return argument;
@@ -81,6 +81,7 @@ void kl_scope_clear_arguments(struct kl_scope *scope)
 	scope->is_function = false;
 	scope->is_block = false;
 	scope->is_trap = false;
+	scope->is_usdt = false;
 }
 
 void kl_scope_set_trap(struct kl_scope *scope)
@@ -244,6 +245,26 @@ int kl_scope_set_registers(struct kl_scope *scope)
 	/* The only register that is always a code address. */
 	scope->argument[KL_BLOCK_IP].type.format = KL_FORMAT_ptr;
 	return ret;
+}
+
+void kl_scope_set_usdt(struct kl_scope *scope, const struct kl_usdt_marker *marker,
+		       const struct kl_usdt_location *location)
+{
+	kl_scope_clear_arguments(scope);
+	scope->is_usdt = true;
+	for (unsigned int i = 0; i < marker->n_arguments; i++) {
+		const struct kl_usdt_type *type = &marker->type[i];
+		struct kl_argument *argument;
+		char name[16];
+
+		snprintf(name, sizeof(name), "arg%u", i + 1);
+		argument = new_argument(scope, name, type->why ? -1 : (int)i);
+		argument->why = type->why;
+		if (type->why)
+			continue;
+		kl_ctype_int(&argument->type, type->bytes, type->is_signed);
+		argument->usdt = location->argument[i];
+	}
 }
 
 int kl_scope_add_argument(struct kl_scope *scope, const char *name, uint32_t type)

@@ -26,9 +26,13 @@ CLI_TESTS_ASN1 := $(CLI_TESTS)/asn1
 UNWIND_PROGRAMS := $(patsubst tests/unwind/programs/%.c,$(BUILD)/tests/unwind/%,\
 	$(wildcard tests/unwind/programs/*.c)) $(BUILD)/tests/unwind/cxx
 
+#                $(BUILD)/tests/cli/usdt: a program with USDT markers whose arguments are
+#                known; -plain, without optimization, at fixed addresses; and -32, with 32 bits
+
 cli-tests: $(UNWIND_PROGRAMS) $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $(CLI_TESTS)/stack-names \
 	$(CLI_TESTS)/program-blocks $(CLI_TESTS)/program-blocks-plain \
-	$(CLI_TESTS)/program-splice $(CLI_TESTS)/program-throw $(CLI_TESTS)/example-record
+	$(CLI_TESTS)/program-splice $(CLI_TESTS)/program-throw $(CLI_TESTS)/example-record \
+	$(CLI_TESTS)/usdt $(CLI_TESTS)/usdt-plain $(CLI_TESTS)/usdt-32
 
 $(BUILD)/tests/unwind/%: tests/unwind/programs/%.c
 	mkdir -p $(@D)
@@ -63,6 +67,20 @@ $(CLI_TESTS)/program-splice: tests/cli/program_splice.c $(CLI_TESTS)/libsplice.s
 $(CLI_TESTS)/program-throw: tests/cli/program_throw.cc
 	mkdir -p $(@D)
 	$(call step,LD)$(CXX) -std=gnu++17 -O2 -g -Wall -Wextra -Werror -o $@ $<
+
+USDT_FLAGS := -std=gnu11 -g -Wall -Wextra -Werror
+
+$(CLI_TESTS)/usdt: tests/cli/usdt.c tests/cli/usdt_note.h
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(USDT_FLAGS) -O2 -fPIE -pie -o $@ $<
+
+$(CLI_TESTS)/usdt-plain: tests/cli/usdt.c tests/cli/usdt_note.h
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(USDT_FLAGS) -O0 -fno-pie -no-pie -o $@ $<
+
+$(CLI_TESTS)/usdt-32: tests/cli/usdt_32.c tests/cli/usdt_note.h
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) $(USDT_FLAGS) -m32 -O2 -ffreestanding -fno-pie -no-pie -static -nostdlib -o $@ $<
 
 $(CLI_TESTS)/stack-names: tests/cli/stack_names.cc
 	mkdir -p $(@D)

@@ -6,6 +6,8 @@
  */
 #include <unistd.h>
 
+#include <kernlens/usdt.h>
+
 #include "../../lib/symbol/elf.h"
 #include "../../lib/symbol/elf_names.h"
 #include "../../lib/symbol/elf_symbol.h"
@@ -53,7 +55,9 @@ static void ask(struct kl_elf_names *names)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct kl_elf_section section = { 0 };
+	const struct kl_usdt_marker *marker;
 	struct kl_elf_names *names;
+	struct kl_usdt *usdt;
 	char path[64];
 	int fd = fuzz_file(data, size, path);
 	uint64_t offset;
@@ -61,6 +65,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	kl_elf_find_section(fd, ".BTF", &section);
 	if (kl_elf_file_offset(path, "main", &offset))
 		fuzz_check_plain(kl_error_text(), strlen(kl_error_text()));
+	usdt = kl_usdt_open(path);
+	if (!usdt)
+		fuzz_check_plain(kl_error_text(), strlen(kl_error_text()));
+	for (size_t i = 0; usdt && (marker = kl_usdt_marker(usdt, i)); i++)
+		fuzz_assert(marker->n_locations && strlen(marker->provider) &&
+			    strlen(marker->name));
+	kl_usdt_close(usdt);
 	names = kl_elf_names_open(dup(fd), path, false);
 	if (names)
 		ask(names);

@@ -292,7 +292,11 @@ static void make_program(const char *name, const char *options)
 		"case 1: return 7; case 2: return n * 5; case 3: return 9; case 4: return -n; case 5:\n"
 		"return n ^ 77; } return 0; }\n"
 		"void _start(void) { for (int i = 0; i < 9; i++) pick(twice(i)); for (;;) ; }\n"
-		"int main(void) { _start(); return 0; }\n";
+		"int main(void) { _start(); return 0; }\n"
+		"__asm__(\".pushsection .note.stapsdt, \\\"\\\", @note; .balign 4; .4byte 8, 2f - 1f, 3;\"\n"
+		"\".asciz \\\"stapsdt\\\"; 1: .8byte pick, 0, 0; .asciz \\\"seed\\\"; .asciz \\\"m\\\";\"\n"
+		"\".asciz \\\"8@%rax -4@8(%rdi,%rsi,4) 4@$-5 8@$pick 8f@%xmm0\\\"; 2: .balign 4;\"\n"
+		"\".popsection\");\n";
 	char path[256], command[2048];
 	static uint8_t bytes[1 << 20];
 	ssize_t n;

@@ -13,6 +13,7 @@
 #include <kernlens/result.h>
 #include <kernlens/schema.h>
 #include <kernlens/symbols.h>
+#include <kernlens/usdt.h>
 
 /**
  * struct kl_code - a compiled program and its properties
@@ -138,6 +139,17 @@ void kl_scope_set_trap(struct kl_scope *scope);
  * They are rax, ..., r15, rflags and rip, as unsigned 64-bit numbers. Returns 0. Never fails.
  */
 int kl_scope_set_registers(struct kl_scope *scope);
+
+/**
+ * kl_scope_set_usdt - add the arguments at a location of a USDT marker
+ * @scope: changed; arguments of another source are replaced
+ * @marker: marker
+ * @location: one of its locations
+ *
+ * They are arg1, arg2 and so on, with the types that they have at all locations of the marker.
+ */
+void kl_scope_set_usdt(struct kl_scope *scope, const struct kl_usdt_marker *marker,
+		       const struct kl_usdt_location *location);
 
 /**
  * kl_scope_clear_arguments - remove all arguments

@@ -205,7 +205,7 @@ static uint64_t compute(const struct kl_code *code, const struct kl_abi_op *op, 
 	case KL_OP_FIELD:
 		return number(m, field(m, op, op->imm, bytes), op->b);
 	case KL_OP_ARG:
-		return m->argument[op->imm & 15];
+		return (unsigned int)op->imm < KL_BLOCK_ARGUMENTS ? m->argument[op->imm] : 0;
 	case KL_OP_VARIABLE:
 		return m->variable[op->imm & 511];
 	case KL_OP_CURRENT:

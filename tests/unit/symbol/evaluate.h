@@ -22,7 +22,7 @@ struct machine {
 	uint8_t user[USER_BYTES];
 	const uint8_t *fields;
 	size_t fields_bytes;
-	uint64_t argument[16];
+	uint64_t argument[KL_BLOCK_ARGUMENTS];
 	uint64_t current;
 	uint64_t variable[512];
 	const char *variable_text;

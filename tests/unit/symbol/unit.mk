@@ -8,8 +8,9 @@
 #   lib-symbols      BTF of each kernel against the compiler, damaged BTF, kallsyms
 #   lib-unwind       unwind tables against libdw, damaged sections
 #   lib-expressions  expressions compiled and run; errors; defined events; fuzz
+#   lib-usdt         USDT markers: operands parsed and read, notes of files
 
-SYMBOL_TESTS := $(addprefix $(BUILD)/tests/lib-,symbols expressions)
+SYMBOL_TESTS := $(addprefix $(BUILD)/tests/lib-,symbols expressions usdt)
 SYMBOL_TESTS_ASAN := $(SYMBOL_TESTS:%=%-asan)
 UNIT_TESTS += $(SYMBOL_TESTS) $(SYMBOL_TESTS_ASAN)
 
@@ -19,8 +20,11 @@ SYMBOL_OFFSETS := $(KERNELS:%=$(BUILD)/tests/offsets/%/list)
 SYMBOL_TEST_BUILD = mkdir -p $(@D); \
 	$(call step,LD)$(CC) $(CFLAGS) $(LIB_INCLUDES) -Itests/unit -DKL_TEST_CACHE='"$(abspath $(CACHE))"' \
 		-DKL_TEST_KERNELS='"$(KERNELS)"' -DKL_TEST_OFFSETS='"$(abspath $(BUILD)/tests/offsets)"' \
+		-DKL_TEST_USDT='"$(abspath $(BUILD)/tests/cli/usdt)"' \
 		-DKL_TEST_MANUAL='"$(abspath docs/man/kernlens-expressions.7)"' \
 		-o $@ $(filter %.c %.a,$^) $(LIB_LIBS)
+
+$(BUILD)/tests/lib-usdt $(BUILD)/tests/lib-usdt-asan: $(BUILD)/tests/cli/usdt
 
 # The compiler's layout, from each kernel's headers.
 $(SYMBOL_OFFSETS): $(BUILD)/tests/offsets/%/list: tests/unit/symbol/offsets/offsets.c \
