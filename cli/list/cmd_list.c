@@ -23,6 +23,8 @@ static const struct cli_option options[] = {
 	{},
 };
 
+#define USDT "usdt:"
+
 static const char *const kinds[] = {
 	"events", "groups", "variables", "handlers", "masksets", NULL,
 };
@@ -202,6 +204,8 @@ static int exec_list(const struct cli_command *self, int argc, char **argv)
 	list.rows = json_array();
 	if (!cli_settings.json)
 		cli_start_pager();
+	if (list.pattern && !strncmp(list.pattern, USDT, strlen(USDT)))
+		return cli_list_usdt(&list, list.pattern + strlen(USDT));
 	if (!strcmp(kind, "events"))
 		return cli_list_events(&list);
 	if (!strcmp(kind, "variables"))
@@ -223,11 +227,15 @@ const struct cli_command_ops cmd_list = {
 		"The letter before an event shows which masksets contain it: D RDEFAULT and RALL,\n"
 		"A only RALL, R none (it must be requested by name). Unavailable events have a -\n"
 		"instead, and the reason. Variables are the values that record -v accepts.\n"
+		"usdt:FILE lists the USDT markers of a program or library, and usdt:PID those of\n"
+		"all files that a process has mapped; :PROVIDER:NAME, which may be patterns, select\n"
+		"some of them. With -v, each location and its arguments are listed, too.\n"
 		"\n"
 		"  kernlens list\n"
 		"  kernlens list sched,'irq_*'\n"
 		"  kernlens list sched_switch\n"
 		"  kernlens list syscall_entry_openat --json\n"
-		"  kernlens list variables rss\n",
+		"  kernlens list variables rss\n"
+		"  kernlens list usdt:/usr/bin/python3\n",
 	.exec = exec_list,
 };

@@ -34,6 +34,12 @@ int cli_list_events(struct cli_list *list);
 /* List variables, or print one of them. Returns the exit status. */
 int cli_list_variables(struct cli_list *list);
 
+/*
+ * List the USDT markers of a file or process. @text: PATH or PID, with :PROVIDER[:NAME] or without.
+ * Returns the exit status.
+ */
+int cli_list_usdt(struct cli_list *list, const char *text);
+
 /* The first event of a group; NULL if there is no such group. */
 const struct kl_class *cli_list_first_of(const struct kl_schema *schema, const char *group);
 

@@ -83,7 +83,7 @@ static int fail_unknown(const struct kl_schema *schema, const char *text, const 
 static bool is_defined_name(const char *text)
 {
 	return !strncmp(text, "tp:", 3) || !strncmp(text, "fn:", 3) || !strncmp(text, "tick:", 5) ||
-	       !strncmp(text, "uprobe:", 7);
+	       !strncmp(text, "uprobe:", 7) || !strncmp(text, "usdt:", 5);
 }
 
 /* Parse @text, which is cut up in place. */

@@ -308,6 +308,13 @@ int kl_schema_define(struct kl_schema *schema, const struct kl_class *class)
 	return ret ? ret : proto.id;
 }
 
+int kl_schema_skip(struct kl_schema *schema)
+{
+	unsigned int next = KL_EV_DYNAMIC + (unsigned int)schema->n_defined;
+
+	return find_slot(schema, next) ? 0 : -ENOMEM;
+}
+
 const struct kl_class *kl_schema_class(const struct kl_schema *schema, unsigned int id)
 {
 	if (id < KL_EV_MAX)

@@ -171,12 +171,15 @@ static int note_masksets(struct kl_plan *plan, struct kl_session *session)
 
 int kl_plan_join(struct kl_plan *plan, struct kl_session *session)
 {
+	const struct kl_class *class = NULL;
 	size_t n = 0;
 
 	plan->joined = true;
 	plan->masksets[0].id = KL_MASKSET_ANY;
-	while (kl_schema_class(plan->schema, KL_EV_DYNAMIC + (unsigned int)n))
-		n++;
+	/* Not all ids have events. */
+	while ((class = kl_schema_next(plan->schema, class)))
+		if (class->id >= KL_EV_DYNAMIC)
+			n = class->id - KL_EV_DYNAMIC + 1u;
 	plan->events = calloc(n + 1, sizeof(*plan->events));
 	if (!plan->events)
 		return kl_fail(ENOMEM, "out of memory");

@@ -47,7 +47,8 @@ static int apply_events(struct kl_plan *plan, struct kl_session *session)
 	for (size_t i = 0; i < plan->n_events; i++)
 		events[i] = (struct kl_abi_event){
 			.kind = plan->events[i].kind,
-			.flags = plan->events[i].optional ? KL_EVENT_OPTIONAL : 0,
+			.flags = (plan->events[i].optional ? KL_EVENT_OPTIONAL : 0) |
+				 (plan->events[i].is_location ? KL_EVENT_LOCATION : 0),
 			.program = id_of(plan, plan->events[i].program),
 			.address = plan->events[i].address,
 			.arg = plan->events[i].arg,

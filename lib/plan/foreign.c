@@ -25,6 +25,7 @@ static const struct {
 	{ "uretprobe:", "uprobe:", ":ret" },
 	{ "ur:", "uprobe:", ":ret" },
 	{ "u:", "uprobe:", "" },
+	{ "U:", "usdt:", "" },
 	{ "profile:hz:", "tick:", "" },
 };
 

@@ -15,8 +15,7 @@
 #include "../symbol/elf_symbol.h"
 #include "plan.h"
 
-/* Does the action write a record? */
-static bool is_log(const struct kl_plan *plan, int action)
+bool kl_plan_is_log(const struct kl_plan *plan, int action)
 {
 	unsigned int handler = action;
 
@@ -25,37 +24,56 @@ static bool is_log(const struct kl_plan *plan, int action)
 	return handler == KL_HANDLER_log || handler == KL_HANDLER_stack;
 }
 
-/* Add the event's fields, if any action logs it. */
-static int add_fields(struct kl_plan *plan, struct kl_plan_place *place, int action)
+static int begin_class(struct kl_plan *plan, const struct kl_plan_place *place)
+{
+	return kl_capture_init(&plan->capture, (unsigned int)(KL_EV_DYNAMIC + plan->n_events),
+			       place->name, place->group, place->help);
+}
+
+int kl_plan_capture(struct kl_plan *plan, const struct kl_plan_place *place)
 {
 	struct kl_capture *capture = &plan->capture;
-	int ret = kl_capture_init(capture, (unsigned int)(KL_EV_DYNAMIC + plan->n_events),
-				  place->name, place->group, place->help);
+	int ret = begin_class(plan, place);
 
-	/* With several masksets, another one may log it. */
-	if (ret || (!is_log(plan, action) && plan->n_masksets == 1))
-		return ret;
-	if (!place->without_arguments)
+	if (!ret && !place->without_arguments)
 		ret = kl_capture_arguments(capture, plan->scope);
 	if (!ret)
 		ret = kl_plan_add_fields(plan);
 	if (ret || !capture->event_class.n_fields)
 		return ret;
-	if (capture->note[0])
-		kl_buffer_printf(&plan->note, "%s: %s\n", place->name, capture->note);
-	ret = kl_plan_store_program(plan, &capture->code);
+	return kl_plan_store_program(plan, &capture->code);
+}
+
+void kl_plan_note_capture(struct kl_plan *plan, const struct kl_plan_place *place)
+{
+	if (plan->capture.note[0])
+		kl_buffer_printf(&plan->note, "%s: %s\n", place->name, plan->capture.note);
+}
+
+/* Add the event's fields, if any action logs it. */
+static int add_fields(struct kl_plan *plan, struct kl_plan_place *place, int action)
+{
+	int ret;
+
+	/* With several masksets, another one may log it. */
+	if (!kl_plan_is_log(plan, action) && plan->n_masksets == 1)
+		return begin_class(plan, place);
+	ret = kl_plan_capture(plan, place);
 	if (ret < 0)
 		return ret;
+	kl_plan_note_capture(plan, place);
 	place->event.program = (unsigned int)ret;
 	return 0;
 }
 
 /*
- * Find another maskset's event of that name; a maskset that names it twice has two. Matches of a
- * pattern always come in the same order, so start with the one after the last match.
+ * A maskset that names an event twice has two. Matches of a pattern always come in the same order,
+ * so start with the one after the last match.
  */
-static bool find_event(struct kl_plan *plan, const char *name, size_t *index)
+bool kl_plan_find_event(struct kl_plan *plan, const char *name, size_t *index)
 {
+	if (!plan->current && !plan->joined)
+		return false;
 	for (size_t i = 0; i < plan->n_events; i++) {
 		size_t at = (plan->next_event + i) % plan->n_events;
 		const struct kl_class *class =
@@ -71,19 +89,8 @@ static bool find_event(struct kl_plan *plan, const char *name, size_t *index)
 	return false;
 }
 
-int kl_plan_add_place(struct kl_plan *plan, struct kl_plan_place *place)
+int kl_plan_check_new(const struct kl_plan *plan, const struct kl_plan_place *place)
 {
-	int action = kl_plan_action(plan, place->list, place->spec, place->handler);
-	size_t index;
-	int ret;
-
-	if (action < 0)
-		return action;
-	if ((plan->current || plan->joined) && find_event(plan, place->name, &index)) {
-		free(place->event.name);
-		place->event.name = NULL;
-		return kl_plan_store_action(plan, index, (uint8_t)action);
-	}
 	if (plan->joined)
 		return kl_spec_fail(place->list, place->spec->whole.text,
 				    "the session has no event %s: its events were defined when "
@@ -92,12 +99,33 @@ int kl_plan_add_place(struct kl_plan *plan, struct kl_plan_place *place)
 	if (plan->n_events == KL_EV_DYNAMIC_MAX)
 		return kl_fail(ENOSPC, "%s: too many events (maximum %d)", place->name,
 			       KL_EV_DYNAMIC_MAX);
-	ret = add_fields(plan, place, action);
+	return 0;
+}
+
+int kl_plan_add_event(struct kl_plan *plan, const struct kl_plan_place *place, int action)
+{
+	int ret = kl_schema_define(plan->schema, &plan->capture.event_class);
+
+	return ret < 0 ? ret : kl_plan_store_event(plan, &place->event, (uint8_t)action);
+}
+
+int kl_plan_add_place(struct kl_plan *plan, struct kl_plan_place *place)
+{
+	int action = kl_plan_action(plan, place->list, place->spec, place->handler);
+	size_t index;
+	int ret;
+
+	if (action < 0)
+		return action;
+	if (kl_plan_find_event(plan, place->name, &index)) {
+		free(place->event.name);
+		place->event.name = NULL;
+		return kl_plan_store_action(plan, index, (uint8_t)action);
+	}
+	ret = kl_plan_check_new(plan, place);
 	if (!ret)
-		ret = kl_schema_define(plan->schema, &plan->capture.event_class);
-	if (ret < 0)
-		return ret;
-	return kl_plan_store_event(plan, &place->event, (uint8_t)action);
+		ret = add_fields(plan, place, action);
+	return ret ? ret : kl_plan_add_event(plan, place, action);
 }
 
 /* Copy a part to a C string, for matching. */
@@ -433,6 +461,9 @@ int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec 
 		break;
 	case KL_PLACE_BLOCK:
 		ret = kl_plan_add_blocks(plan, &place, pattern);
+		break;
+	case KL_PLACE_USDT:
+		ret = kl_plan_add_usdt(plan, &place, pattern);
 		break;
 	case KL_PLACE_PROGRAM_BLOCK:
 		ret = kl_plan_add_program_blocks(plan, &place);

@@ -59,6 +59,7 @@ struct kl_plan_made {
 struct kl_plan_event {
 	uint16_t kind;
 	bool optional; /* a function that a pattern matches */
+	bool is_location; /* another location of the preceding event */
 	unsigned int program; /* number in the plan; 0: none */
 	uint64_t address;
 	uint64_t arg;
@@ -203,6 +204,26 @@ int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec 
 		   unsigned int handler);
 /* Define the event, unless another maskset has. Returns 0 or a negative errno. */
 int kl_plan_add_place(struct kl_plan *plan, struct kl_plan_place *place);
+
+/* The steps of it, for a probe point whose event has to be made otherwise. */
+/* Find another maskset's event of that name. */
+bool kl_plan_find_event(struct kl_plan *plan, const char *name, size_t *index);
+/* Fails if the plan can define no further event. */
+int kl_plan_check_new(const struct kl_plan *plan, const struct kl_plan_place *place);
+/* Does the action write a record? */
+bool kl_plan_is_log(const struct kl_plan *plan, int action);
+/*
+ * Describe the event in plan->capture, with the arguments in the scope as fields. Returns the
+ * number of the program that outputs them, or 0 if there are none.
+ */
+int kl_plan_capture(struct kl_plan *plan, const struct kl_plan_place *place);
+/* Note what plan->capture lacks. */
+void kl_plan_note_capture(struct kl_plan *plan, const struct kl_plan_place *place);
+/* Add the event that plan->capture describes. On failure, the caller still owns its name. */
+int kl_plan_add_event(struct kl_plan *plan, const struct kl_plan_place *place, int action);
+
+/* usdt.c: add the markers that the spec names. */
+int kl_plan_add_usdt(struct kl_plan *plan, struct kl_plan_place *place, const char *path);
 
 /* block.c: add the points that @pattern names after `block:`; have the session splice them. */
 int kl_plan_add_blocks(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern);

@@ -200,7 +200,7 @@ static const struct {
 	enum kl_place_kind kind;
 } kinds[] = {
 	{ "tp:", KL_PLACE_TRACEPOINT }, { "fn:", KL_PLACE_FUNCTION },	{ "tick:", KL_PLACE_TICK },
-	{ "block:", KL_PLACE_BLOCK },	{ "uprobe:", KL_PLACE_UPROBE },
+	{ "block:", KL_PLACE_BLOCK },	{ "uprobe:", KL_PLACE_UPROBE }, { "usdt:", KL_PLACE_USDT },
 };
 
 static bool takes_word(const char *at, const char *word)
@@ -208,22 +208,46 @@ static bool takes_word(const char *at, const char *word)
 	return *at == ':' && begins_word(at + 1, word);
 }
 
+static const char *end_of_word(const char *at)
+{
+	return at + strcspn(at, ":,/ \t");
+}
+
+/* Parse PATH:PROVIDER:NAME, of which the symbol has been taken for the provider. */
+static int take_marker(const char *list, const char **at, struct kl_spec *spec)
+{
+	const char *end;
+
+	spec->provider = spec->symbol;
+	if (**at != ':')
+		return kl_spec_fail(list, *at,
+				    "expected usdt:PATH:PROVIDER:NAME (usdt:PATH:*:NAME "
+				    "for any provider)");
+	end = end_of_word(*at + 1);
+	spec->symbol = trim(*at + 1, end);
+	if (!spec->symbol.length)
+		return kl_spec_fail(list, *at, "expected the name of a USDT marker");
+	*at = end;
+	return 0;
+}
+
 /* Parse PATH:SYMBOL. The path may contain anything but colons and commas. */
 static int take_file(const char *list, const char **at, struct kl_spec *spec)
 {
 	const char *colon = *at + strcspn(*at, ":,"), *end;
 	const char *how = spec->kind == KL_PLACE_UPROBE ? "expected uprobe:PATH:SYMBOL" :
+			  spec->kind == KL_PLACE_USDT	? "expected usdt:PATH:PROVIDER:NAME" :
 							  "expected block:PATH:FUNCTION";
 
 	if (*colon != ':')
 		return kl_spec_fail(list, *at, "%s", how);
-	end = colon + 1 + strcspn(colon + 1, ":,/ \t");
+	end = end_of_word(colon + 1);
 	spec->place = trim(*at, colon);
 	spec->symbol = trim(colon + 1, end);
 	if (!spec->place.length || !spec->symbol.length)
 		return kl_spec_fail(list, *at, "%s", how);
 	*at = end;
-	return 0;
+	return spec->kind == KL_PLACE_USDT ? take_marker(list, at, spec) : 0;
 }
 
 /* A pattern of events may contain a colon, GROUP:GLOB, unless a handler follows it. */
@@ -260,13 +284,13 @@ static int take_place(const char *list, const char **at, struct kl_spec *spec)
 	}
 	if (spec->kind == KL_PLACE_BLOCK && kl_program_selector_is(*at))
 		spec->kind = KL_PLACE_PROGRAM_BLOCK;
-	if (spec->kind == KL_PLACE_UPROBE || spec->kind == KL_PLACE_PROGRAM_BLOCK) {
+	if (spec->kind == KL_PLACE_UPROBE || spec->kind == KL_PLACE_USDT ||
+	    spec->kind == KL_PLACE_PROGRAM_BLOCK) {
 		ret = take_file(list, at, spec);
 		if (ret)
 			return ret;
 	} else {
-		end = spec->kind == KL_PLACE_EVENT ? end_of_pattern(*at) :
-						     *at + strcspn(*at, ":,/ \t");
+		end = spec->kind == KL_PLACE_EVENT ? end_of_pattern(*at) : end_of_word(*at);
 		spec->place = trim(*at, end);
 		*at = end;
 	}

@@ -21,6 +21,7 @@ enum kl_place_kind {
 	KL_PLACE_TICK, /* tick:HZ */
 	KL_PLACE_BLOCK, /* block:FUNCTION[+OFFSET|#NUMBER][:post] */
 	KL_PLACE_UPROBE, /* uprobe:PATH:SYMBOL or uprobe:PATH:SYMBOL:ret */
+	KL_PLACE_USDT, /* usdt:PATH:PROVIDER:NAME */
 	KL_PLACE_PROGRAM_BLOCK, /* block:PATH:FUNCTION[+OFFSET|#NUMBER][:post] */
 };
 
@@ -48,7 +49,8 @@ static inline bool kl_part_is(const struct kl_part *part, const char *name)
  * @whole: the whole text
  * @kind: kind of the probe point
  * @place: an event pattern, or what follows `tp:`, `fn:` ...
- * @symbol: of a uprobe; for a program's block, what follows the path
+ * @symbol: of a uprobe; name of a marker; for a program's block, what follows the path
+ * @provider: of a marker
  * @ret: the return of a function
  * @behind: the end of a block
  * @filter: between the slashes
@@ -63,6 +65,7 @@ struct kl_spec {
 	enum kl_place_kind kind;
 	struct kl_part place;
 	struct kl_part symbol;
+	struct kl_part provider;
 	bool ret;
 	bool behind;
 	struct kl_part filter;

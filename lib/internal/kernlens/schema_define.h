@@ -18,6 +18,14 @@
 int kl_schema_define(struct kl_schema *schema, const struct kl_class *event_class);
 
 /**
+ * kl_schema_skip - leave out the id that kl_schema_define() would assign next
+ * @schema: schema
+ *
+ * For definitions of the session that fire another event. Returns 0, or -ENOMEM with an error text.
+ */
+int kl_schema_skip(struct kl_schema *schema);
+
+/**
  * kl_schema_set_flag - name a flag of the session
  * @schema: schema
  * @flag: its number
