@@ -25,7 +25,7 @@ enum {
 static const struct cli_option options[] = {
 	{ KEY_FORMAT, "format", "FORMAT", cli_format_help },
 	{ 'i', "input", "TRACE", "trace directory, or file written with --format ber" },
-	{ 'e', "event", "EVENTS", "only these events: names, globs, groups" },
+	{ 'e', "event", "EVENTS", "only these events: names, globs, groups, /FILTER/" },
 	{ 'p', "pid", "PID[,PID]", "only these processes or threads" },
 	{ KEY_CPU, "cpu", "N", "only this CPU" },
 	{ KEY_FROM, "from", "SECONDS", "only events from this time since the start" },
@@ -46,8 +46,8 @@ struct print {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	bool raw_names;
-	uint8_t map[KL_EV_IDS];
 	uint8_t seen[KL_EV_IDS];
+	struct kl_filter *filter; /* NULL: all events */
 };
 
 static void take_pids(struct print *print, const struct cli_parser *parser)
@@ -114,7 +114,7 @@ static bool is_wanted(struct print *print, const struct kl_item *item)
 
 	if (item->kind == KL_ITEM_LOSS)
 		return print->cpu == UINT64_MAX || item->loss->cpu == print->cpu;
-	return (!print->events || print->map[event->id]) &&
+	return (!print->filter || kl_filter_wants(print->filter, event)) &&
 	       (print->cpu == UINT64_MAX || event->cpu == print->cpu) &&
 	       event->since_ns >= print->from_ns && event->since_ns <= print->to_ns &&
 	       is_pid(print, &event->task);
@@ -187,8 +187,9 @@ static int print_trace(struct print *print)
 
 	if (!trace)
 		return CLI_FAILED;
-	if (print->events && kl_events_match(kl_trace_schema(trace), print->events, KL_HANDLER_log,
-					     print->map) < 0) {
+	if (print->events)
+		print->filter = kl_filter_create(kl_trace_schema(trace), print->events);
+	if (print->events && !print->filter) {
 		cli_usage_message("Try: kernlens report events TRACE", kl_error_text());
 		status = CLI_USAGE;
 		goto close;
@@ -212,6 +213,7 @@ static int print_trace(struct print *print)
 		status = CLI_FAILED;
 	note_losses(trace);
 close:
+	kl_filter_destroy(print->filter);
 	kl_trace_close(trace);
 	return status;
 }
@@ -242,6 +244,7 @@ const struct cli_command_ops cmd_print = {
 		"\n"
 		"  kernlens print DIR\n"
 		"  kernlens print DIR -e sched_switch,irq --cpu 0 --from 1.5 --to 2\n"
+		"  kernlens print DIR -e 'syscall_exit_* /ret < 0/'\n"
 		"  kernlens print DIR --format strace -p 1234\n"
 		"  kernlens print DIR --format json | jq 'select(.event == \"sched_wakeup\")'\n"
 		"  kernlens print DIR --format ber > trace.ber\n"

@@ -124,6 +124,7 @@ struct kl_scope {
 	const struct kl_symbols *symbols;
 	struct kl_scope_source source; /* of those that are NULL; has no function that was called */
 	const struct kl_class *class;
+	const struct kl_schema *recorded; /* NULL: the event happens now */
 	struct kl_argument argument[KL_ARGUMENTS_MAX];
 	unsigned int n_arguments;
 	bool is_return; /* the only argument is a function's return value */

@@ -67,7 +67,8 @@ bool kl_scope_has(const struct kl_scope *scope, const char *name)
 {
 	return (scope->class && kl_class_field(scope->class, name) >= 0) ||
 	       find_argument(scope, name) || !strcmp(name, "current") || kl_variable_find(name) ||
-	       find_register(scope, name);
+	       find_register(scope, name) ||
+	       (scope->recorded && kl_schema_find_variable(scope->recorded, name) >= 0);
 }
 
 static void resolve_field(struct kl_node *node, const struct kl_field *field, unsigned int index)
@@ -222,6 +223,72 @@ static int resolve_column(struct kl_compiler *c, struct kl_node *node, const cha
 	return 0;
 }
 
+/* What every recorded event has. */
+static const struct {
+	const char *name;
+	int number;
+} recorded[] = {
+	{ "tid", KL_RECORDED_TID },
+	{ "pid", KL_RECORDED_PID },
+	{ "comm", KL_RECORDED_COMM },
+	{ "cpu", KL_RECORDED_CPU },
+};
+
+static void set_recorded(struct kl_node *node, int number, const struct kl_field *field)
+{
+	node->kind = KL_NODE_VARIABLE;
+	node->number = (uint64_t)number;
+	node->type = (struct kl_ctype){ .base = KL_BASE_TEXT };
+	if (field->type == KL_TYPE_TEXT)
+		return;
+	kl_ctype_int(&node->type, field->bytes, !(field->type & 1));
+	node->type.format = field->format;
+}
+
+static int complain_recorded(struct kl_compiler *c, const struct kl_node *node, const char *name)
+{
+	const struct kl_variable *variable;
+	struct kl_near near;
+
+	if (kl_variable_find(name))
+		return kl_complain(c, node->at,
+				   "the variable %s has not been recorded (record -v %s)", name,
+				   name);
+	kl_near_init(&near, name, strlen(name));
+	for (unsigned int i = 0; c->scope->class && i < c->scope->class->n_fields; i++)
+		kl_near_offer(&near, c->scope->class->fields[i].name);
+	for (unsigned int i = 0; (variable = kl_schema_variable(c->scope->recorded, i)); i++)
+		kl_near_offer(&near, variable->name);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(recorded); i++)
+		kl_near_offer(&near, recorded[i].name);
+	if (near.best)
+		return kl_complain(c, node->at, "unknown name \"%s\"; did you mean \"%s\"?", name,
+				   near.best);
+	return kl_complain(c, node->at, "unknown name \"%s\"", name);
+}
+
+/* Besides fields, only what each record carries. */
+static int resolve_recorded(struct kl_compiler *c, struct kl_node *node, const char *name)
+{
+	static const struct kl_field number = { .type = KL_TYPE_S32, .bytes = 4 };
+	static const struct kl_field text = { .type = KL_TYPE_TEXT };
+	int index = kl_schema_find_variable(c->scope->recorded, name);
+
+	if (index >= 0) {
+		set_recorded(node, index,
+			     &kl_schema_variable(c->scope->recorded, (unsigned int)index)->field);
+		return 0;
+	}
+	for (size_t i = 0; i < KL_ARRAY_SIZE(recorded); i++) {
+		if (strcmp(recorded[i].name, name) != 0)
+			continue;
+		set_recorded(node, recorded[i].number,
+			     recorded[i].number == KL_RECORDED_COMM ? &text : &number);
+		return 0;
+	}
+	return complain_recorded(c, node, name);
+}
+
 int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node)
 {
 	struct kl_scope *scope = c->scope;
@@ -243,6 +310,8 @@ int kl_scope_resolve(struct kl_compiler *c, struct kl_node *node)
 		resolve_field(node, &scope->class->fields[field], field);
 		return 0;
 	}
+	if (scope->recorded)
+		return resolve_recorded(c, node, name);
 	argument = find_argument(scope, name);
 	if (argument)
 		return resolve_argument(c, node, argument);

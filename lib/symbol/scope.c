@@ -61,6 +61,11 @@ void kl_scope_set_class(struct kl_scope *scope, const struct kl_class *class)
 	scope->class = class;
 }
 
+void kl_scope_set_recorded(struct kl_scope *scope, const struct kl_schema *schema)
+{
+	scope->recorded = schema;
+}
+
 static struct kl_argument *new_argument(struct kl_scope *scope, const char *name, int index)
 {
 	struct kl_argument *argument;

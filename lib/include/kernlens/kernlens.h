@@ -18,6 +18,7 @@
 #include <kernlens/define.h>
 #include <kernlens/error.h>
 #include <kernlens/event.h>
+#include <kernlens/filter.h>
 #include <kernlens/format.h>
 #include <kernlens/match.h>
 #include <kernlens/metadata.h>

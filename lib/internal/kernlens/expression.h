@@ -92,6 +92,24 @@ void kl_scope_set_types(struct kl_scope *scope, const struct kl_btf *btf);
  */
 void kl_scope_set_class(struct kl_scope *scope, const struct kl_class *event_class);
 
+/* Variables of a recorded event that are in no list, after those of its schema. */
+enum {
+	KL_RECORDED_TID = KL_VARIABLES_MAX,
+	KL_RECORDED_PID,
+	KL_RECORDED_COMM,
+	KL_RECORDED_CPU,
+};
+
+/**
+ * kl_scope_set_recorded - use only what a recorded event contains
+ * @scope: changed
+ * @schema: of the trace; must outlive the scope
+ *
+ * Besides fields, names are then those of the schema's variables, and `tid`, `pid`, `comm` and
+ * `cpu`. KL_OP_VARIABLE and KL_OP_VARIABLE_TEXT contain the index in the schema, or KL_RECORDED_*.
+ */
+void kl_scope_set_recorded(struct kl_scope *scope, const struct kl_schema *schema);
+
 /**
  * kl_scope_set_function - add the arguments of a function
  * @scope: changed; arguments of another source are replaced
