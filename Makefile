@@ -173,12 +173,15 @@ kernels:
 
 # Where the machine has its libraries and services; packagers set these, too.
 LIBDIR ?= $(PREFIX)/lib
+# Where the machine's Python looks for packages below PREFIX.
+PYTHON_DIR ?= $(PREFIX)/lib/python$(shell python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')/dist-packages
 UNITDIR ?= /lib/systemd/system
 UDEVDIR ?= /lib/udev
 
 BIN := $(DESTDIR)$(PREFIX)/bin
 LIBRARIES := $(DESTDIR)$(LIBDIR)
 PKGCONFIG_FILES := $(LIBRARIES)/pkgconfig
+PYTHON_PACKAGE = $(DESTDIR)$(PYTHON_DIR)/kernlens
 HEADERS := $(DESTDIR)$(PREFIX)/include/kernlens
 MAN := $(DESTDIR)$(PREFIX)/share/man
 BASH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
@@ -199,7 +202,7 @@ UAPI_INSTALLED = $(wildcard uapi/*.h) uapi/events.def uapi/handlers.def uapi/set
 	uapi/limits.def uapi/block_refusals.def
 # Every folder that gets a file, and the list of those that did not exist before: uninstall
 # removes them.
-FOLDERS := $(BIN) $(PKGCONFIG_FILES) $(HEADERS)/uapi $(MAN)/man1 $(MAN)/man5 $(MAN)/man7 \
+FOLDERS = $(BIN) $(PKGCONFIG_FILES) $(PYTHON_PACKAGE) $(HEADERS)/uapi $(MAN)/man1 $(MAN)/man5 $(MAN)/man7 \
 	$(BASH_COMPLETIONS) $(FISH_COMPLETIONS) $(ZSH_COMPLETIONS) $(MODULE_SOURCE) $(UNITS) \
 	$(dir $(SYSUSERS) $(UDEV) $(RULES) $(MODPROBE))
 FOLDERS_MADE := $(DESTDIR)$(PREFIX)/share/kernlens/folders
@@ -215,6 +218,7 @@ install: library command install-module
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@REQUIRES@|$(LIB_PACKAGES)|' \
 		-e 's|@LIBS@|$(LIB_OTHER_LIBS)|' lib/kernlens.pc.in | \
 		$(PUT) $(PKGCONFIG_FILES)/kernlens.pc
+	install -m 644 python/kernlens/*.py python/kernlens/py.typed $(PYTHON_PACKAGE)
 	install -m 644 $(LIB_PUBLIC_HEADERS) $(HEADERS)
 	install -m 644 $(UAPI_INSTALLED) $(HEADERS)/uapi
 	install -m 644 docs/man/*.1 $(MAN)/man1
@@ -239,7 +243,7 @@ endif
 
 # Headers and sources of another version must not stay beside those of this one.
 install-folders:
-	rm -rf $(MODULE_SOURCE) $(HEADERS)
+	rm -rf $(MODULE_SOURCE) $(HEADERS) $(PYTHON_PACKAGE)
 	scripts/install-folders make $(FOLDERS_MADE) "$(DESTDIR)" $(FOLDERS)
 
 # The module's source, with the hash of the tables that the command was built from.
@@ -252,7 +256,7 @@ uninstall:
 ifeq ($(DESTDIR),)
 	-dkms remove kernlens/$(VERSION) --all
 endif
-	rm -rf $(MODULE_SOURCE) $(HEADERS)
+	rm -rf $(MODULE_SOURCE) $(HEADERS) $(PYTHON_PACKAGE)
 	rm -f $(BIN)/kernlens $(LIBRARIES)/libkernlens.* $(PKGCONFIG_FILES)/kernlens.pc \
 		$(BASH_COMPLETIONS)/kernlens $(FISH_COMPLETIONS)/kernlens.fish $(ZSH_COMPLETIONS)/_kernlens \
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
