@@ -403,8 +403,10 @@ static int add_function(struct kl_cfi_table *table, const struct kl_cfi_section 
 	run.end = place + bytes;
 	run.address = address - place;
 	run.state.ra.kind = SAVED_LOST;
-	if (!run_all(&run, cie->initial) || run.at != place)
+	if (!run_all(&run, cie->initial) || run.at != place) {
+		table->n = n;
 		return run.error;
+	}
 	run.first = run.state;
 	if (run_all(&run, b))
 		advance_to(&run, run.end);
