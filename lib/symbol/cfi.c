@@ -408,11 +408,11 @@ static int add_function(struct kl_cfi_table *table, const struct kl_cfi_section 
 		return run.error;
 	}
 	run.first = run.state;
+	/* What follows the damage is unknown, and so may be what precedes it. */
 	if (run_all(&run, b))
 		advance_to(&run, run.end);
-	else if (table->n > n)
-		table->n =
-			n; /* what follows the damage is unknown, and so may be what precedes it */
+	else
+		table->n = n;
 	add_row(&run, run.end, KL_UNWIND_NONE);
 	return run.error;
 }
