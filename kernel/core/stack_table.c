@@ -11,24 +11,16 @@
 
 #include "stack_table.h"
 
-#define MULTIPLIER 0x61C8864680B583EBull /* 2^64 divided by the golden ratio */
-
-static __always_inline u64 mix(u64 hash, u64 word)
-{
-	hash = (hash ^ word) * MULTIPLIER;
-	return hash ^ hash >> 32;
-}
-
 static u32 hash_of(const struct kl_stack_table *t, const struct kl_stack_trace *trace)
 {
 	const struct kl_abi_stack *about = &trace->about;
-	u64 hash = mix(t->seed, (u64)about->frames << 24 | about->certain << 16 | about->kind << 8 |
-					about->flags);
+	u64 hash = kl_stack_mix(t->seed, (u64)about->frames << 24 | about->certain << 16 |
+						 about->kind << 8 | about->flags);
 
-	hash = mix(hash, (u64)about->pid << 32 | about->exec);
-	hash = mix(hash, about->start_ns);
+	hash = kl_stack_mix(hash, (u64)about->pid << 32 | about->exec);
+	hash = kl_stack_mix(hash, about->start_ns);
 	for (u32 i = 0; i < about->frames; i++)
-		hash = mix(hash, trace->frame[i]);
+		hash = kl_stack_mix(hash, trace->frame[i]);
 	return hash >> 32;
 }
 

@@ -77,6 +77,15 @@ u32 kl_stack_insert(struct kl_stack_table *t, const struct kl_stack_trace *trace
 const struct kl_stack_entry *kl_stack_entry(struct kl_stack_table *t, u32 id);
 u32 kl_stack_taken(struct kl_stack_table *t);
 
+#define KL_STACK_MULTIPLIER 0x61C8864680B583EBull /* 2^64 divided by the golden ratio */
+
+/* Adds a word to a hash. */
+static __always_inline u64 kl_stack_mix(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * KL_STACK_MULTIPLIER;
+	return hash ^ hash >> 32;
+}
+
 /* Number of arena words that a trace takes. */
 static __always_inline u32 kl_stack_words(const struct kl_abi_stack *about)
 {

@@ -23,8 +23,6 @@
 #define SIGNAL_SP 160
 #define SIGNAL_IP 168
 
-#define MULTIPLIER 0x61C8864680B583EBull /* 2^64 divided by the golden ratio */
-
 /**
  * struct lock_cpu - per-CPU state for holding mmap_lock
  * @unlocking: mmap_lock of some mm is held, or is about to be taken
@@ -175,11 +173,12 @@ static u32 no_rule(enum kl_stack_doubt doubt)
 static const struct kl_unwind_table *table_of(struct kl_stack_walk *w, struct file *file)
 {
 	u32 number = kl_stack_object(w->stacks, file_inode(file), file);
-	struct kl_stack_object *object = &w->stacks->object[number - 1];
 	const struct kl_unwind_table *table;
+	struct kl_stack_object *object;
 
 	if (!number)
 		return NULL;
+	object = &w->stacks->object[number - 1];
 	/* Pairs with publish in stack_unwind.c. */
 	table = smp_load_acquire(&object->table);
 	if (!table && !xchg(&object->wanted, 1))
@@ -411,12 +410,6 @@ static bool guess(struct kl_stack_walk *w, bool first)
 
 /* ------------------------------------------------------------------- walks */
 
-static u64 mix(u64 hash, u64 word)
-{
-	hash = (hash ^ word) * MULTIPLIER;
-	return hash ^ hash >> 32;
-}
-
 static void begin(struct kl_stack_walk *w)
 {
 	/* Pairs with kl_stack_unwind. */
@@ -429,9 +422,9 @@ static void begin(struct kl_stack_walk *w)
 	if (!unwind || w->level & 1)
 		return;
 	w->cache = unwind->cpu[smp_processor_id()][w->level / 2];
-	w->key = mix(w->stacks->table.seed, current->mm->context.ctx_id);
-	w->key = mix(w->key,
-		     (u64)kl_unwind_changes_of(current->mm) << 32 | READ_ONCE(unwind->tables));
+	w->key = kl_stack_mix(w->stacks->table.seed, current->mm->context.ctx_id);
+	w->key = kl_stack_mix(w->key, (u64)kl_unwind_changes_of(current->mm) << 32 |
+					      READ_ONCE(unwind->tables));
 }
 
 /* Ends, the frames are right as far as they go. */
