@@ -37,6 +37,7 @@ struct kl_unwinder {
 	struct kl_objects *objects;
 	struct kl_libraries *libraries; /* NULL: not read yet */
 	bool unavailable; /* the module has no unwind tables for us */
+	bool vdso; /* that of the vDSO has been tried */
 	bool tried[KL_STACK_OBJECTS_MAX];
 	struct numbered numbered[NUMBERED_MAX];
 	size_t n_numbered;
@@ -105,9 +106,13 @@ void kl_unwinder_vdso(struct kl_unwinder *u)
 	struct kl_abi_unwind call = { .flags = KL_UNWIND_VDSO, .fd = -1 };
 	struct kl_cfi_table table = {};
 	size_t bytes;
-	char *image = kl_vdso_find(&bytes);
+	char *image;
 	Elf *elf;
 
+	if (u->vdso)
+		return;
+	u->vdso = true;
+	image = kl_vdso_find(&bytes);
 	if (!image || give(u, &call) || call.n)
 		return;
 	elf_version(EV_CURRENT);
