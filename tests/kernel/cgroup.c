@@ -496,15 +496,9 @@ static void check_mistakes(void)
 
 static void prepare(void)
 {
-	int fd = open("/tmp/kl-cgroup-shared", O_RDWR | O_CREAT | O_TRUNC, 0666), length;
+	int length;
 
-	if (fd < 0 || fchmod(fd, 0666) || ftruncate(fd, sizeof(*shared)) ||
-	    (fd != 3 && dup2(fd, 3) != 3))
-		bail("shared memory");
-	fcntl(3, F_SETFD, FD_CLOEXEC);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
-	if (shared == MAP_FAILED)
-		bail("mmap");
+	shared = kl_share("/tmp/kl-cgroup-shared", sizeof(*shared));
 	if (access(GROUPS "/cgroup.procs", F_OK) && mount("none", GROUPS, "cgroup2", 0, NULL))
 		bail("no cgroups");
 	if (mkdir(TOP, 0755) || mkdir(paths[IN], 0755) || mkdir(paths[BELOW], 0755) ||

@@ -508,16 +508,8 @@ static void check_session(u32 i, int fd)
 static void prepare(void)
 {
 	char command[300], self[200];
-	int fd = open("/tmp/kl-gate-shared", O_RDWR | O_CREAT | O_TRUNC, 0666);
 
-	/* The descriptor at which the set-user-id program expects it. */
-	if (fd < 0 || fchmod(fd, 0666) || ftruncate(fd, sizeof(*shared)) ||
-	    (fd != 3 && dup2(fd, 3) != 3))
-		bail("shared memory");
-	fcntl(3, F_SETFD, FD_CLOEXEC);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
-	if (shared == MAP_FAILED)
-		bail("mmap");
+	shared = kl_share("/tmp/kl-gate-shared", sizeof(*shared));
 	self[readlink("/proc/self/exe", self, sizeof(self) - 1)] = 0;
 	snprintf(command, sizeof(command),
 		 "cp %s " PATH_SETUID " && chown %u " PATH_SETUID " && chmod 4755 " PATH_SETUID,

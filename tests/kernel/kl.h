@@ -23,6 +23,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -268,6 +269,25 @@ static inline int kl_stop(int fd)
 }
 
 /* ------------------------------------------------------------------- others */
+
+/*
+ * Memory that this program shares with those that it executes, which find it at descriptor 3; any
+ * user may open the file.
+ */
+static inline void *kl_share(const char *path, size_t bytes)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
+	void *shared;
+
+	if (fd < 0 || fchmod(fd, 0666) || ftruncate(fd, (off_t)bytes) ||
+	    (fd != 3 && dup2(fd, 3) != 3))
+		bail("shared memory");
+	fcntl(3, F_SETFD, FD_CLOEXEC);
+	shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, 3, 0);
+	if (shared == MAP_FAILED)
+		bail("mmap");
+	return shared;
+}
 
 static inline double now_seconds(void)
 {
