@@ -195,9 +195,10 @@ def run_cause(ftrace, out, cause, rows, present):
     off = time.monotonic()
     ftrace.stop(witness)
     print(f"# stop {time.monotonic() - off:.1f}")
-    more += [line[5:] for line in done.stdout.splitlines() if line.startswith("fact ")]
+    # With --json, stdout has the summary only; what the cause prints goes to stderr.
+    more += [line[5:] for line in done.stderr.splitlines() if line.startswith("fact ")]
     write(f"{work}/facts", "".join(line + "\n" for line in more))
-    write(f"{work}/summary", "{" + ("\n" + done.stdout).rpartition("\n{")[2])
+    write(f"{work}/summary", done.stdout)
     write(f"{work}/log", f"status {done.returncode}\n{done.stdout}{done.stderr}")
     ftrace.save(work, witness)
     if functions:

@@ -45,13 +45,11 @@ def record(out, options, command):
 
 
 def run(command, work):
-    """Runs a command; saves its output and the summary of the outer recording."""
+    """Runs a recording; saves its summary, and what else it and its command print."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           errors="replace", env=os.environ | {"KL_OUT": work})
     collect.write(f"{work}/log", f"status {done.returncode}\n{done.stdout}{done.stderr}")
-    summaries = done.stdout.split("\n{")[-2:]
-    for name, text in zip(("inner", "summary"), summaries):
-        collect.write(f"{work}/{name}", "{" + text.lstrip("{"))
+    collect.write(f"{work}/summary", done.stdout)
 
 
 def keep(work, out):
@@ -74,6 +72,7 @@ def main_collect(out):
         os.makedirs(work)
         inner = record(f"{work}/filtered", [word for rule in rules for word in ("-e", text_of(rule))],
                        [f"{collect.BUILD}/tests/events/window", f"{work}/window", *command])
+        inner = ["sh", "-c", 'exec "$@" >"$0"', f"{work}/inner", *inner]
         run(record(f"{work}/trace", ["-e", ",".join(rule["event"] for rule in rules)], inner), work)
         keep(work, out)
         subprocess.run(["rm", "-r", work], check=True)

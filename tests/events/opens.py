@@ -12,7 +12,7 @@ import fields
 import tables
 
 EVENT = re.compile(r"^\[[^]]*\] \S+ (?P<name>\S+): \{ (?P<packet>.*?) \}, "
-                   r"\{ .*?variables = \{ \{.*?\} \} \}, \{ ?(?P<fields>.*?) ?\}$")
+                   r"\{ changed = .*?, task = \[(?: \[0\] = \{.*?\})? \] \}, \{ ?(?P<fields>.*?) ?\}$")
 FIELD = re.compile(r'_?(\w+) = (\[ .*? \]|"(?:[^"\\]|\\.)*"|-?\w+)(?:, |$)')
 
 

@@ -43,7 +43,7 @@ def main_collect(out):
         stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
         env=os.environ | {"KL_OUT": work})
     ftrace.stop(witnesses)
-    collect.write(f"{work}/summary", "{" + ("\n" + done.stdout).rpartition("\n{")[2])
+    collect.write(f"{work}/summary", done.stdout)
     collect.write(f"{work}/log", f"status {done.returncode}\n{done.stdout}{done.stderr}")
     collect.write(f"{work}/names", "".join(name + "\n" for name in witnesses))
     ftrace.save(work, witnesses)
