@@ -59,7 +59,7 @@ static const char *const part_names[PARTS] = {
 #define STRINGS 500 /* of a system call */
 #define LATENCY 150
 #define WALK 400 /* of a stack trace: without its frames, but with the load that fails */
-#define USER_FRAME 96 /* includes the lookups of its file and of its rule */
+#define USER_FRAME 80 /* includes the lookups of its file and of its rule */
 #define KERNEL_FRAME 60
 
 struct cost {
