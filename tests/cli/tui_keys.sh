@@ -185,7 +185,9 @@ go "${sleepers[2]}"
 keys F9
 shows "the menu of signals" '^15 SIGTERM'
 kill "${sleepers[2]}"
-lacks "its process exits" '\./sleeper 1003'
+# Until then it is a zombie, which has no command line but can be sent signals.
+wait "${sleepers[2]}"
+lacks "its process exits" "\b${sleepers[2]}\b"
 keys Enter
 shows "nothing is sent to another one" "Process ${sleepers[2]} is gone"
 check "which still runs" kill -0 "${sleepers[3]}"
