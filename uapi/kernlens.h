@@ -493,8 +493,8 @@ struct kl_abi_status {
  * On a session's descriptor. An attached descriptor can read; it can also use WRITE, USE, PROGRAM,
  * RULE, RESIZE, SNAPSHOT and FREEZE if its opener is allowed to change the session. All other
  * changes are reserved for the creator. poll() reports POLLPRI if, since the last STATS on the
- * descriptor, an alarm was raised, a snapshot was requested, the session froze, or a stack trace led
- * to a file without an unwind table.
+ * descriptor, an alarm was raised, a snapshot was requested, the session froze, or a stack trace
+ * led to a file without an unwind table.
  */
 #define KL_IOC_MASKSET_WRITE _IOWR(KL_IOC_TYPE, 0x20, struct kl_abi_maskset)
 #define KL_IOC_MASKSET_READ _IOWR(KL_IOC_TYPE, 0x21, struct kl_abi_maskset)

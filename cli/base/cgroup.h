@@ -67,7 +67,7 @@ struct cli_candidates {
 void cli_candidates_add(struct cli_candidates *candidates, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The list, with the number of those that it leaves out; to be freed with cli_candidates_deinit(). */
+/* The list, with the number of those left out; to be freed with cli_candidates_deinit(). */
 const char *cli_candidates_text(struct cli_candidates *candidates);
 void cli_candidates_deinit(struct cli_candidates *candidates);
 

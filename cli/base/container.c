@@ -238,7 +238,7 @@ static void name_containerd(struct containers *list, const char *root)
 static void read_names(struct containers *list)
 {
 	json_t *daemon = load(cli_format("/etc/docker/daemon.json"));
-	char *own[] = { user_data("docker"), user_data("containers/storage") };
+	char *const own[] = { user_data("docker"), user_data("containers/storage") };
 	const char *root = text_of(daemon, "data-root");
 
 	name_docker(list, *root ? root : "/var/lib/docker");

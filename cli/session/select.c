@@ -300,7 +300,8 @@ static int use_cgroup(struct cli_session *s)
 
 	if (!path)
 		return CLI_FAILED;
-	fd = got = kl_cgroup_open(path);
+	fd = kl_cgroup_open(path);
+	got = fd;
 	if (fd >= 0) {
 		got = kl_session_filter_cgroup(s->session, fd);
 		close(fd);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The tasks that any session with a gate wants: users that some session records, cgroups and thread
- * ids that some session follows. A bit is set at once, before its session relies on it. It is cleared
- * when its thread id is given to a new task, or later by a work item, since a stale bit costs a
- * task little. docs/design/gate.md has the rules.
+ * ids that some session follows. A bit is set at once, before its session relies on it. It is
+ * cleared when its thread id is given to a new task, or later by a work item, since a stale bit
+ * costs a task little. docs/design/gate.md has the rules.
  *
- * Locks: `gate_lock` protects the list of sessions, the users and the cgroups. Inside it, `tids_lock`, a leaf
- * lock, serializes changes of a session's sets with changes of the common bits.
+ * Locks: `gate_lock` protects the list of sessions, the users and the cgroups. Inside it,
+ * `tids_lock`, a leaf lock, serializes changes of a session's sets with changes of the common bits.
  */
 #include <linux/mutex.h>
 #include <linux/random.h>

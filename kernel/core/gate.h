@@ -38,8 +38,8 @@ struct kl_gate {
 extern struct kl_gate kl_gate;
 
 /*
- * Does a privileged session follow a cgroup? While none does, this costs one instruction, which does
- * nothing.
+ * Does a privileged session follow a cgroup? While none does, this costs one instruction, which
+ * does nothing.
  */
 DECLARE_STATIC_KEY_FALSE(kl_gate_has_cgroups);
 

@@ -41,7 +41,7 @@ static struct kl_unwind *create_unwind(void)
 		return NULL;
 	for_each_possible_cpu(cpu) {
 		for (u32 i = 0; i < KL_UNWIND_LEVELS; i++) {
-			unwind->cpu[cpu][i] = kvzalloc_node(sizeof(struct kl_unwind_cache),
+			unwind->cpu[cpu][i] = kvzalloc_node(sizeof(*unwind->cpu[cpu][i]),
 							    GFP_KERNEL_ACCOUNT, cpu_to_node(cpu));
 			if (!unwind->cpu[cpu][i]) {
 				free_unwind(unwind);

@@ -71,7 +71,7 @@ void kl_hub_begin(struct kl_hub_walk *walk, const struct kl_hub *hub,
 		  const struct task_struct *about1, const struct task_struct *about2);
 bool kl_hub_next(struct kl_hub_walk *walk);
 
-/* Is a walk needed at all, while a session follows a cgroup? The tasks are those of kl_hub_begin. */
+/* Is a walk needed at all, while a session follows a cgroup? */
 static __always_inline bool kl_hub_wants(const struct task_struct *about1,
 					 const struct task_struct *about2)
 {
@@ -79,21 +79,31 @@ static __always_inline bool kl_hub_wants(const struct task_struct *about1,
 	       (about2 && kl_gate_wants_surely(about2));
 }
 
+/* kl_hub_begin(), where a walk is needed; returns whether it is. */
+static __always_inline bool kl_hub_begin_wanted(struct kl_hub_walk *walk, const struct kl_hub *hub,
+						const struct task_struct *about1,
+						const struct task_struct *about2)
+{
+	if (static_branch_unlikely(&kl_gate_has_cgroups) && !kl_hub_wants(about1, about2))
+		return false;
+	kl_hub_begin(walk, hub, about1, about2);
+	return true;
+}
+
 /*
  * Call each member of @hub that may want an event of the running task, @about1 or @about2 (either
  * may be NULL). @type is the members' type; the arguments are those of the event, with `kl_data`
  * for the member's data.
  */
-#define kl_hub_call(hub, about1, about2, type, ...)                                                \
-	do {                                                                                       \
-		struct kl_hub_walk kl_walk;                                                        \
-		if (static_branch_unlikely(&kl_gate_has_cgroups) && !kl_hub_wants(about1, about2)) \
-			break;                                                                     \
-		kl_hub_begin(&kl_walk, hub, about1, about2);                                       \
-		while (kl_hub_next(&kl_walk)) {                                                    \
-			void *kl_data = kl_walk.data;                                              \
-			((typeof(type) *)kl_walk.probe)(__VA_ARGS__);                              \
-		}                                                                                  \
+#define kl_hub_call(hub, about1, about2, type, ...)                      \
+	do {                                                             \
+		struct kl_hub_walk kl_walk;                              \
+		if (!kl_hub_begin_wanted(&kl_walk, hub, about1, about2)) \
+			break;                                           \
+		while (kl_hub_next(&kl_walk)) {                          \
+			void *kl_data = kl_walk.data;                    \
+			((typeof(type) *)kl_walk.probe)(__VA_ARGS__);    \
+		}                                                        \
 	} while (0)
 
 int kl_hub_attach(struct kl_session *s, struct tracepoint *tp, void *probe, void *data);

@@ -49,8 +49,8 @@ struct request {
 };
 
 /*
- * Followed by struct found (FIND), struct line (LINES) or struct kl_unwind_row (UNWIND) entries, and
- * NUL-terminated texts.
+ * Followed by struct found (FIND), struct line (LINES) or struct kl_unwind_row (UNWIND) entries,
+ * and NUL-terminated texts.
  */
 struct answer {
 	int32_t n; /* number of entries, or negative errno */

@@ -197,7 +197,7 @@ static void add_needed(struct kl_unwinder *u, uint32_t number, char **path, size
 
 void kl_unwinder_program(struct kl_unwinder *u, const char *program)
 {
-	char *path[NEEDED_MAX];
+	char *path[NEEDED_MAX] = {};
 	size_t n = 0;
 
 	if (!u->libraries)

@@ -208,7 +208,7 @@ int kl_session_filter(struct kl_session *session, uint32_t kind, uid_t uid);
 /**
  * kl_session_filter_cgroup - select the tasks of a cgroup, and of those below it
  * @session: session
- * @fd: descriptor of the cgroup's directory in a cgroup v2 hierarchy, which may be closed afterwards
+ * @fd: descriptor of the cgroup's directory in a cgroup v2 hierarchy; may be closed afterwards
  *
  * An event is recorded if its task is in the cgroup at that moment, however it got there. Returns 0
  * or a negative errno: -EBADF (it is not such a directory), -ENOENT (the cgroup has been removed),

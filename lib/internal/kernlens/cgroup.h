@@ -17,7 +17,7 @@
  * @full: set to the full path
  * @room: bytes of @full
  *
- * Uses the first cgroup v2 hierarchy that is mounted. Whether there is such a cgroup is not checked.
+ * Uses the first cgroup v2 hierarchy that is mounted. Does not check that there is such a cgroup.
  * Returns 0 or a negative errno: -ENODEV (no hierarchy is mounted), -ENAMETOOLONG.
  */
 int kl_cgroup_path(const char *path, char *full, size_t room);

@@ -150,8 +150,8 @@ void kl_record_names_read_cgroups(struct kl_record_names *names);
  * @names: or NULL
  * @path: of the trace
  *
- * Returns 0, also if the session's records have no IDs of cgroups, or a negative errno with an error
- * text.
+ * Returns 0, also if the session's records have no IDs of cgroups, or a negative errno with an
+ * error text.
  */
 int kl_record_names_save_cgroups(struct kl_record_names *names, const char *path);
 
