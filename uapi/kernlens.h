@@ -43,6 +43,20 @@
 #include "define.h"
 #include "inspect.h"
 
+/*
+ * `when` of the events strace_memory and strace_list, which precede the entry or exit that they
+ * belong to. LATE: what could not be read at the entry, read at the exit.
+ */
+enum kl_memory_when {
+	KL_MEMORY_AT_ENTRY = 0,
+	KL_MEMORY_AT_EXIT = 1,
+	KL_MEMORY_LATE = 2,
+};
+
+#define KL_MEMORY_PIECES_MAX 40 /* of a call at its entry, and again at its exit */
+#define KL_MEMORY_BYTES_MAX 2048 /* in these */
+#define KL_MEMORY_LIST_MAX 2048 /* entries of a list that are counted */
+
 enum kl_event_id {
 #define KL_EVENT(id, name, group, set, help, source, access, fields, strings) KL_EV_##name = id,
 #include "events.def"

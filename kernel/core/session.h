@@ -50,6 +50,7 @@ struct kl_splice_set;
 struct kl_actions {
 	u32 maskset;
 	u32 n; /* KL_EV_MAX, plus one for each event that the session has defined */
+	u32 memory; /* strace_memory or strace_list is handled */
 	u8 action[];
 };
 
@@ -138,6 +139,7 @@ struct kl_stack_limits {
  * @gate: KL_GATE_*; constant while running
  * @see_addresses: kernel addresses may be shown to the owner
  * @sealed: its creator was not dumpable; constant
+ * @untraceable: a task was added that its owner, without privilege, may read but not trace
  * @uid: for KL_GATE_UID
  * @cgroup: for KL_GATE_CGROUP: its id
  * @cgroup_depth: for KL_GATE_CGROUP: its depth, at most KL_CGROUP_DEPTH_MAX
@@ -149,8 +151,8 @@ struct kl_stack_limits {
  * @heirs: for KL_GATE_TASKS: tasks whose children enter both sets
  * @awaited: for KL_GATE_TASKS: thread id of a task that enters the sets when it executes
  *           a program, or KL_NOBODY
- * @unread: tasks in a system call of which a string could not be read yet; allocated once the event
- *          syscall_late_string has been requested
+ * @unread: tasks in a system call of which a string or memory could not be read yet; allocated once
+ *          syscall_late_string, strace_memory or strace_list has been requested
  * @owner: credentials of the opener, for KL_GATE_OWN
  * @payer: charged for everything that the session uses
  * @memcg: the creator's memory cgroup, which is also charged for the session's memory
@@ -206,6 +208,7 @@ struct kl_session {
 	u32 gate;
 	bool see_addresses;
 	bool sealed;
+	bool untraceable;
 	kuid_t uid;
 	kuid_t gate_uid;
 	u64 cgroup;

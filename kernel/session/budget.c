@@ -57,6 +57,8 @@ static const char *const part_names[PARTS] = {
 #define EVENT 100 /* the gate, access checks, the fields */
 #define RECORD 60
 #define STRINGS 500 /* of a system call */
+/* Copied, in digits, beside records; loads that fault, one for each row of a call; a list. */
+#define MEMORY (KL_MEMORY_BYTES_MAX + 6 * 200 + KL_MEMORY_LIST_MAX)
 #define LATENCY 150
 #define WALK 400 /* of a stack trace: without its frames, but with the load that fails */
 #define USER_FRAME 80 /* includes the lookups of its file and of its rule */
@@ -234,6 +236,20 @@ static void add_strings(const struct kl_session *s, const struct kl_actions *act
 		add_fired(s, actions, KL_EV_syscall_late_string, n, cost);
 }
 
+/* Both the entry and the exit fire an event for each piece of memory, and two for lists. */
+static void add_arguments(const struct kl_session *s, const struct kl_actions *actions, u32 number,
+			  struct cost *cost)
+{
+	const u8 *action = actions->action;
+
+	if (!kl_syscall_memory_rows(number) ||
+	    !(action[KL_EV_strace_memory] || action[KL_EV_strace_list]))
+		return;
+	cost->part[PART_EVENT] += MEMORY;
+	add_fired(s, actions, KL_EV_strace_memory, KL_MEMORY_PIECES_MAX, cost);
+	add_fired(s, actions, KL_EV_strace_list, 2, cost);
+}
+
 /* A hit is only one of the calls: take the most expensive one. */
 static void add_calls(const struct kl_session *s, const struct kl_actions *actions, bool exit,
 		      struct kl_budget *b)
@@ -252,6 +268,8 @@ static void add_calls(const struct kl_session *s, const struct kl_actions *actio
 		cost = cost_of(s, actions, first + nr);
 		if (strings)
 			add_strings(s, actions, strings, exit, &cost);
+		if ((actions->action[first + nr] & KL_ACTION_HANDLER) == KL_HANDLER_log)
+			add_arguments(s, actions, nr, &cost);
 		if (sum_of(&cost) > sum_of(&most))
 			most = cost;
 	}

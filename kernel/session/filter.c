@@ -31,6 +31,23 @@ static int create_set(struct kl_session *s, struct kl_taskset **set, struct kl_e
 	return 0;
 }
 
+/*
+ * The owner may read a task that is added, but its memory only if the security modules also allow
+ * the owner to trace it.
+ */
+static void note_traceable(struct kl_session *s, struct task_struct *t)
+{
+	bool may = s->may & KL_MAY_SEE_ALL;
+
+	if (!may) {
+		preempt_disable();
+		may = kl_access_may_trace_now(s->owner, t);
+		preempt_enable();
+	}
+	if (!may)
+		WRITE_ONCE(s->untraceable, true);
+}
+
 /* Returns whether this changes anything. */
 static bool change_task(struct kl_session *s, struct task_struct *t, u32 flags)
 {
@@ -38,6 +55,8 @@ static bool change_task(struct kl_session *s, struct task_struct *t, u32 flags)
 	bool is_new = kl_taskset_has(s->tasks, t->pid) != in ||
 		      kl_taskset_has(s->heirs, t->pid) != heir;
 
+	if (in)
+		note_traceable(s, t);
 	kl_gate_follow(s, t->pid, in, heir);
 	if (in && is_new)
 		kl_latency_add(s, t);
@@ -195,10 +214,12 @@ static void await(struct change *c)
 	if (!kl_task_is_alive(t))
 		return;
 	c->n = 1;
-	if (kl_taskset_has(c->session->tasks, t->pid))
+	if (kl_taskset_has(c->session->tasks, t->pid)) {
 		change_task(c->session, t, c->flags);
-	else
+	} else {
+		note_traceable(c->session, t);
 		kl_gate_await(c->session, t->pid, c->flags & KL_TASK_INHERIT);
+	}
 }
 
 static int make_pass(struct change *c)

@@ -61,6 +61,11 @@ static u8 asking(u8 action, u8 what, u8 rule)
 	return action ? action | what : 0;
 }
 
+static bool wants_memory(const struct kl_actions *actions)
+{
+	return actions->action[KL_EV_strace_memory] || actions->action[KL_EV_strace_list];
+}
+
 /**
  * kl_maskset_ask - set in actions what probes must check before they act
  * @s: the session, with its gate set
@@ -69,7 +74,8 @@ static u8 asking(u8 action, u8 what, u8 rule)
  * The probes of system calls check a set of tasks themselves, and show no kernel addresses. Calls
  * with strings are not their common case: the entry copies the strings, and the exit (even if it
  * is not wanted itself) those that were not in memory at the entry. Nor are calls that execute
- * programs in a session with a set, as a task that is awaited is not in it yet.
+ * programs in a session with a set, as a task that is awaited is not in it yet; nor those with
+ * memory to record, if that has been requested.
  */
 void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 {
@@ -79,6 +85,7 @@ void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 	u8 *action = actions->action;
 	u8 *entry = action + KL_EV_SYSCALL_ENTRY, *exit = action + KL_EV_SYSCALL_EXIT;
 
+	actions->memory = wants_memory(actions);
 	for (u32 id = 0; id < KL_EV_SYSCALL_ENTRY; id++)
 		action[id] = asking(action[id], any, KL_ACTION_ASK);
 	/* Their sources handle rules, and show what their programs are allowed to. */
@@ -91,6 +98,11 @@ void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions)
 		exit[nr] = asking(exit[nr], kl_syscall_executes(nr) ? any_call : call, 0);
 		if (strings && entry[nr] && action[KL_EV_syscall_late_string])
 			exit[nr] = (exit[nr] & KL_ACTION_HANDLER) | KL_ACTION_ASK;
+		if (actions->memory && kl_syscall_memory_rows(nr)) {
+			entry[nr] = asking(entry[nr], KL_ACTION_ASK, 0);
+			if (entry[nr] || exit[nr])
+				exit[nr] = (exit[nr] & KL_ACTION_HANDLER) | KL_ACTION_ASK;
+		}
 	}
 }
 
@@ -99,7 +111,7 @@ static int prepare(struct kl_session *s, const struct kl_actions *actions, struc
 {
 	struct kl_taskset *unread;
 
-	if (actions->action[KL_EV_syscall_late_string] && !s->unread) {
+	if ((actions->action[KL_EV_syscall_late_string] || wants_memory(actions)) && !s->unread) {
 		unread = kl_taskset_create(&s->payer, why);
 		if (IS_ERR(unread))
 			return PTR_ERR(unread);

@@ -134,6 +134,16 @@ static inline s32 kl_sig_error(const struct kernel_siginfo *info)
 	return kl_siginfo_is_real(info) ? info->si_errno : 0;
 }
 
+/*
+ * Four words of a signal's information, whose meaning depends on its code. The kernel clears what
+ * is unused, as it copies all of it to the receiver.
+ */
+static inline u64 kl_sig_word(const struct kernel_siginfo *info, unsigned int index)
+{
+	static_assert(sizeof(info->_sifields) == 4 * sizeof(u64));
+	return kl_siginfo_is_real(info) ? ((const u64 *)&info->_sifields)[index] : 0;
+}
+
 /* A signal's code: who or what sent it. */
 static inline s32 kl_sig_code(const struct kernel_siginfo *info)
 {

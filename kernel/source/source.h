@@ -75,6 +75,7 @@ void kl_syscalls_detach(struct kl_session *s, bool exit);
 bool kl_syscall_is_known(u32 number);
 bool kl_syscall_executes(u32 number);
 u32 kl_syscall_strings_number(u32 number);
+bool kl_syscall_memory_rows(u32 number);
 const struct tracepoint *kl_syscall_tracepoint(bool exit);
 int kl_syscall_init(void);
 void kl_syscall_deinit(void);

@@ -347,8 +347,11 @@ static __always_inline void enter_allowed(struct kl_session *s, const struct pt_
 
 	if (handler >= KL_ACTION_RULE)
 		return fire_entry(s, regs, handler);
-	if (handler == KL_HANDLER_log)
+	if (handler == KL_HANDLER_log) {
+		if (kl_syscall_wants_memory(s))
+			kl_syscall_memory_entry(s, regs, id - KL_EV_SYSCALL_ENTRY);
 		return log_entry_slow(s, regs, handler);
+	}
 	kl_plain_hit(s, id, handler);
 }
 
@@ -370,9 +373,14 @@ static __always_inline void exit_allowed(struct kl_session *s, const struct pt_r
 {
 	u32 number = clamp_number(number_of(regs)), id = KL_EV_SYSCALL_EXIT + number;
 	u8 handler = kl_action(s, id) & KL_ACTION_HANDLER;
+	bool unread = kl_syscall_is_unread(s);
 
-	if (LAYOUT_STRINGS(layouts[number]) && kl_syscall_is_unread(s))
+	if (unread) {
+		kl_syscall_note_unread(s, false);
 		kl_syscall_late_strings(s, regs, number, LAYOUT_CODE(layouts[number]));
+	}
+	if (kl_syscall_wants_memory(s) && handler == KL_HANDLER_log)
+		kl_syscall_memory_exit(s, regs, number, unread);
 	if (handler >= KL_ACTION_RULE)
 		return fire_exit(s, regs, handler);
 	if (handler == KL_HANDLER_log)
@@ -670,7 +678,7 @@ int kl_syscall_init(void)
 {
 	enter = kl_tracepoint_find("sys_enter");
 	leave = kl_tracepoint_find("sys_exit");
-	return kl_syscall_strings_init();
+	return kl_syscall_strings_init() ?: kl_syscall_memory_init();
 }
 
 /**
@@ -678,5 +686,6 @@ int kl_syscall_init(void)
  */
 void kl_syscall_deinit(void)
 {
+	kl_syscall_memory_deinit();
 	kl_syscall_strings_deinit();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shared by syscall.c and syscall_string.c: the arguments of a system call, as saved by the
- * kernel, and its strings.
+ * Shared by syscall.c, syscall_string.c and syscall_memory.c: the arguments of a system call,
+ * as saved by the kernel, its strings, and the memory that its arguments point to.
  */
 #ifndef KL_SOURCE_SYSCALL_INTERNAL_H
 #define KL_SOURCE_SYSCALL_INTERNAL_H
@@ -43,7 +43,22 @@ void kl_syscall_strings(struct kl_session *s, struct kl_strings *strings,
 			const struct pt_regs *regs, u32 code);
 void kl_syscall_late_strings(struct kl_session *s, const struct pt_regs *regs, u32 number,
 			     u32 code);
+void kl_syscall_note_unread(struct kl_session *s, bool is);
+int kl_syscall_text(char *to, unsigned long from, u32 most);
 int kl_syscall_strings_init(void);
 void kl_syscall_strings_deinit(void);
+
+/* Has the memory of arguments been requested? */
+static __always_inline bool kl_syscall_wants_memory(const struct kl_session *s)
+{
+	/* Probes run with preemption off, which is an RCU read-side critical section. */
+	return rcu_dereference_sched(s->actions)->memory;
+}
+
+void kl_syscall_memory_entry(struct kl_session *s, const struct pt_regs *regs, u32 number);
+void kl_syscall_memory_exit(struct kl_session *s, const struct pt_regs *regs, u32 number,
+			    bool unread);
+int kl_syscall_memory_init(void);
+void kl_syscall_memory_deinit(void);
 
 #endif /* KL_SOURCE_SYSCALL_INTERNAL_H */

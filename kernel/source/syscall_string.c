@@ -22,15 +22,20 @@ struct scratch {
 
 static struct scratch __percpu *scratch;
 
-/*
- * Copy as much of a user's string as is readable without a fault. Words are read at aligned
- * addresses, so that none reaches into the page after the string's. Returns the number of bytes
- * copied, without the NUL, which is always set; or -1 if the first byte could not be read.
+/**
+ * kl_syscall_text - copy as much of a user's string as is readable without a fault
+ * @to: the copy
+ * @from: its address
+ * @most: bytes that may be copied, at most KL_STRING_MAX
+ *
+ * Words are read at aligned addresses, so that none reaches into the page after the string's.
+ * Returns the number of bytes copied, without the NUL, which is always set; or -1 if the first byte
+ * could not be read. Context: preemption off.
  */
-static int copy_user_text(char *to, unsigned long from)
+int kl_syscall_text(char *to, unsigned long from, u32 most)
 {
 	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
-	int got = 0, room = KL_STRING_MAX - 1;
+	int got = 0, room = most - 1;
 	unsigned long word, bits;
 	char byte;
 
@@ -40,7 +45,7 @@ static int copy_user_text(char *to, unsigned long from)
 		pagefault_enable();
 		return -1;
 	}
-	for (; (from + got) % sizeof(word); got++) {
+	for (; (from + got) % sizeof(word) && got < room; got++) {
 		unsafe_get_user(byte, (const char __user *)from + got, fault);
 		to[got] = byte;
 		if (!byte)
@@ -55,6 +60,12 @@ static int copy_user_text(char *to, unsigned long from)
 			goto done;
 		}
 		got += sizeof(word);
+	}
+	for (; got < room; got++) {
+		unsafe_get_user(byte, (const char __user *)from + got, fault);
+		to[got] = byte;
+		if (!byte)
+			break;
 	}
 	goto done;
 fault:
@@ -80,7 +91,7 @@ static bool collect_strings(struct kl_strings *strings, const struct pt_regs *re
 		if ((code & 3) != WIDTH_string)
 			continue;
 		text = mine->text[strings->n];
-		bytes = copy_user_text(text, kl_syscall_argument(regs, n));
+		bytes = kl_syscall_text(text, kl_syscall_argument(regs, n), KL_STRING_MAX);
 		if (bytes < 0) {
 			all &= !kl_syscall_argument(regs, n);
 			bytes = strscpy(text, kl_syscall_argument(regs, n) ? UNREADABLE : NO_STRING,
@@ -91,7 +102,12 @@ static bool collect_strings(struct kl_strings *strings, const struct pt_regs *re
 	return all;
 }
 
-static void note_unread(struct kl_session *s, bool is)
+/**
+ * kl_syscall_note_unread - note whether the running task is in a call of which something is unread
+ * @s: the session
+ * @is: it is
+ */
+void kl_syscall_note_unread(struct kl_session *s, bool is)
 {
 	struct kl_taskset *unread = READ_ONCE(s->unread);
 
@@ -113,7 +129,7 @@ void kl_syscall_strings(struct kl_session *s, struct kl_strings *strings,
 			const struct pt_regs *regs, u32 code)
 {
 	if (!collect_strings(strings, regs, code))
-		note_unread(s, true);
+		kl_syscall_note_unread(s, true);
 }
 
 /**
@@ -130,10 +146,10 @@ void kl_syscall_late_strings(struct kl_session *s, const struct pt_regs *regs, u
 {
 	struct scratch *mine = this_cpu_ptr(scratch);
 
-	note_unread(s, false);
 	for (u32 n = 0; code; code >>= 2, n++)
 		if ((code & 3) == WIDTH_string &&
-		    copy_user_text(mine->text[0], kl_syscall_argument(regs, n)) >= 0)
+		    kl_syscall_text(mine->text[0], kl_syscall_argument(regs, n), KL_STRING_MAX) >=
+			    0)
 			kl_probe_syscall_late_string(s, number, n, mine->text[0]);
 }
 
