@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Prints the system calls of a sequence of items as strace(1) does. */
+/*
+ * Prints the system calls, signals and exits of a sequence of items as strace(1) does: with the
+ * events strace_*, also what the arguments of calls point to.
+ */
 #ifndef KERNLENS_STRACE_H
 #define KERNLENS_STRACE_H
 
+#include <stdbool.h>
 #include <kernlens/buffer.h>
 #include <kernlens/public.h>
 #include <kernlens/trace.h>
@@ -33,11 +37,19 @@ void kl_strace_destroy(struct kl_strace *strace);
  * @strace: strace
  * @buffer: completed lines are appended: a call when it has returned, or "<unfinished ...>" when
  *          another task's call comes in between
- * @item: any; only system calls and losses have an effect
+ * @item: any; only system calls, the events strace_* and losses have an effect
  *
  * Returns 0 or -ENOMEM.
  */
 int kl_strace_add(struct kl_strace *strace, struct kl_buffer *buffer, const struct kl_item *item);
+
+/**
+ * kl_strace_lacks_memory - are there calls, but no events strace_*?
+ * @strace: strace
+ *
+ * Structures and buffers are then printed as addresses, and signals and exits are missing.
+ */
+bool kl_strace_lacks_memory(const struct kl_strace *strace);
 
 /**
  * kl_strace_finish - print the calls that have not returned at the end of the trace

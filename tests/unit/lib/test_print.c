@@ -219,11 +219,6 @@ static void test_json_bytes(void)
 	unit_check(valid == runs, "any bytes make valid JSON");
 }
 
-static void take_strace(void *to, const struct kl_item *item)
-{
-	kl_strace_add(to, &out, item);
-}
-
 static void take_syscall(void *to, const struct kl_item *item)
 {
 	kl_syscall_report_add(to, item);
@@ -257,55 +252,6 @@ static void make_calls(void)
 	add("syscall_entry_read", 60, ARGS(NUMBER(3), NUMBER(0), NUMBER(1)));
 	add("syscall_exit_read", 61, ARGS(NUMBER(0)));
 	add("syscall_entry_exit_group", 70, ARGS(NUMBER(0)));
-}
-
-static void test_strace(void)
-{
-	struct kl_strace *strace = kl_strace_create(0);
-
-	make_calls();
-	kl_buffer_reset(&out);
-	feed(take_strace, strace);
-	kl_strace_finish(strace, &out);
-	expect(out.data,
-	       "11      <... close resumed>) = 0\n"
-	       "11      openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY|O_CLOEXEC) = 3 <0.000012>\n"
-	       "11      read(3, 0x7ffd0000, 832 <unfinished ...>\n"
-	       "20      openat(AT_FDCWD, \"/none\", O_WRONLY|O_CREAT, 0644) = -1 ENOENT "
-	       "(No such file or directory) <0.000010>\n"
-	       "11      <... read resumed>) = 832 <0.000020>\n"
-	       "11      read(3, NULL, 1) = 0 <0.000001>\n"
-	       "11      exit_group(0 <unfinished ...>\n",
-	       "system calls as strace prints them");
-	kl_strace_destroy(strace);
-}
-
-/* Strings that were not in memory until the call had begun. */
-static void test_late_strings(void)
-{
-	struct kl_strace *strace = kl_strace_create(KL_STRACE_TIMES | KL_STRACE_RELATIVE);
-
-	synth_begin(s, BEGIN);
-	synth_task(s, 11, 10, "one");
-	add("syscall_entry_rename", 1, ARGS(BYTES("/old"), BYTES("")));
-	add("syscall_late_string", 2, ARGS(NUMBER(82), NUMBER(1), BYTES("/new")));
-	add("syscall_exit_rename", 3, ARGS(NUMBER(-4095)));
-	add("syscall_entry_rmdir", 4, ARGS(BYTES("")));
-	synth_task(s, 12, 10, "two");
-	add("syscall_entry_getpid", 5, ARGS(NUMBER(0)));
-	synth_task(s, 11, 10, "one");
-	add("syscall_late_string", 6, ARGS(NUMBER(84), NUMBER(0), BYTES("/dir")));
-	add("syscall_exit_rmdir", 7, ARGS(NUMBER(-512)));
-	kl_buffer_reset(&out);
-	feed(take_strace, strace);
-	expect(out.data,
-	       "[0.000001000] 11      rename(\"/old\", \"/new\") = -4095 <0.000002>\n"
-	       "[0.000004000] 11      rmdir(\"\" <unfinished ...>\n"
-	       "[0.000005000] 12      getpid( <unfinished ...>\n"
-	       "[0.000006000] 11      <... argument 1 is \"/dir\">\n"
-	       "[0.000007000] 11      <... rmdir resumed>) = ? ERESTARTSYS <0.000003>\n",
-	       "strings read late stand where they belong");
-	kl_strace_destroy(strace);
 }
 
 static const struct kl_syscall_row *find_call(const struct kl_syscall_row *rows, size_t n, int pid,
@@ -550,8 +496,6 @@ int main(void)
 	test_columns();
 	test_hostile_texts();
 	test_json_bytes();
-	test_strace();
-	test_late_strings();
 	test_losses();
 	test_syscall_report();
 	test_sleep_report();

@@ -10,6 +10,7 @@
 #   lib-variables  records with variables, round trip, damaged, by babeltrace2
 #   lib-print    styles, symbolic names, reports
 #   lib-filter   filters of recorded events
+#   lib-strace   system calls, signals and exits as strace prints them
 #   lib-tlv      tags, lengths and values of BER
 #   lib-ber      files in BER written, read, cut and damaged
 #   lib-maskset  masksets as text and files, each error with its position
@@ -27,7 +28,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest variables print filter tlv ber maskset reader record stack address watch set program path \
+LIB_TEST_NAMES := config schema trace manifest variables print strace filter tlv ber maskset reader record stack address watch set program path \
 	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)

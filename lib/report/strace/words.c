@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Names of numbers and flags in the order in which strace prints them: those of files, memory,
+ * processes, signals and time. words_net.c has those of sockets, terminals and devices.
+ */
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/futex.h>
+#include <linux/stat.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/statvfs.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../base/base.h"
+#include "words.h"
+
+#define W KL_WORD
+
+/* clang-format off: tables read better filled */
+NAMES(access, "?_OK", "F_OK", W(R_OK), W(W_OK), W(X_OK));
+NAMES(advice_file, "POSIX_FADV_???", NULL, W(POSIX_FADV_NORMAL), W(POSIX_FADV_RANDOM),
+      W(POSIX_FADV_SEQUENTIAL), W(POSIX_FADV_WILLNEED), W(POSIX_FADV_DONTNEED),
+      W(POSIX_FADV_NOREUSE));
+NAMES(arch, "ARCH_???", NULL, { 0x1001, "ARCH_SET_GS" }, { 0x1002, "ARCH_SET_FS" },
+      { 0x1003, "ARCH_GET_FS" }, { 0x1004, "ARCH_GET_GS" }, { 0x1011, "ARCH_GET_CPUID" },
+      { 0x1012, "ARCH_SET_CPUID" }, { 0x1021, "ARCH_GET_XCOMP_SUPP" },
+      { 0x1022, "ARCH_GET_XCOMP_PERM" }, { 0x1023, "ARCH_REQ_XCOMP_PERM" },
+      { 0x2001, "ARCH_MAP_VDSO_X32" }, { 0x2002, "ARCH_MAP_VDSO_32" },
+      { 0x2003, "ARCH_MAP_VDSO_64" });
+NAMES(at_flags, "AT_???", NULL, W(AT_SYMLINK_NOFOLLOW), W(AT_REMOVEDIR), W(AT_SYMLINK_FOLLOW),
+      W(AT_NO_AUTOMOUNT), W(AT_EMPTY_PATH), { 0x8000, "AT_RECURSIVE" });
+NAMES(at_remove, "AT_???", NULL, W(AT_REMOVEDIR));
+NAMES(at_access, "AT_???", NULL, W(AT_SYMLINK_NOFOLLOW), W(AT_EACCESS), W(AT_EMPTY_PATH));
+NAMES(capabilities, "CAP_???", NULL, W(CAP_CHOWN), W(CAP_DAC_OVERRIDE), W(CAP_DAC_READ_SEARCH),
+      W(CAP_FOWNER), W(CAP_FSETID), W(CAP_KILL), W(CAP_SETGID), W(CAP_SETUID), W(CAP_SETPCAP),
+      W(CAP_LINUX_IMMUTABLE), W(CAP_NET_BIND_SERVICE), W(CAP_NET_BROADCAST), W(CAP_NET_ADMIN),
+      W(CAP_NET_RAW), W(CAP_IPC_LOCK), W(CAP_IPC_OWNER), W(CAP_SYS_MODULE), W(CAP_SYS_RAWIO),
+      W(CAP_SYS_CHROOT), W(CAP_SYS_PTRACE), W(CAP_SYS_PACCT), W(CAP_SYS_ADMIN), W(CAP_SYS_BOOT),
+      W(CAP_SYS_NICE), W(CAP_SYS_RESOURCE), W(CAP_SYS_TIME), W(CAP_SYS_TTY_CONFIG), W(CAP_MKNOD),
+      W(CAP_LEASE), W(CAP_AUDIT_WRITE), W(CAP_AUDIT_CONTROL), W(CAP_SETFCAP), W(CAP_MAC_OVERRIDE),
+      W(CAP_MAC_ADMIN), W(CAP_SYSLOG), W(CAP_WAKE_ALARM), W(CAP_BLOCK_SUSPEND), W(CAP_AUDIT_READ),
+      W(CAP_PERFMON), W(CAP_BPF), W(CAP_CHECKPOINT_RESTORE));
+NAMES(chld_codes, "CLD_???", NULL, W(CLD_EXITED), W(CLD_KILLED), W(CLD_DUMPED), W(CLD_TRAPPED),
+      W(CLD_STOPPED), W(CLD_CONTINUED));
+NAMES(clone, "CLONE_???", NULL, { 0x80, "CLONE_NEWTIME" }, W(CLONE_VM), W(CLONE_FS), W(CLONE_FILES),
+      W(CLONE_SIGHAND), W(CLONE_PIDFD), W(CLONE_PTRACE), W(CLONE_VFORK), W(CLONE_PARENT),
+      W(CLONE_THREAD), W(CLONE_NEWNS), W(CLONE_SYSVSEM), W(CLONE_SETTLS), W(CLONE_PARENT_SETTID),
+      W(CLONE_CHILD_CLEARTID), W(CLONE_DETACHED), W(CLONE_UNTRACED), W(CLONE_CHILD_SETTID),
+      W(CLONE_NEWCGROUP), W(CLONE_NEWUTS), W(CLONE_NEWIPC), W(CLONE_NEWUSER), W(CLONE_NEWPID),
+      W(CLONE_NEWNET), W(CLONE_IO), { 0x100000000ull, "CLONE_CLEAR_SIGHAND" },
+      { 0x200000000ull, "CLONE_INTO_CGROUP" });
+NAMES(clocks, "CLOCK_???", NULL, W(CLOCK_REALTIME), W(CLOCK_MONOTONIC), W(CLOCK_PROCESS_CPUTIME_ID),
+      W(CLOCK_THREAD_CPUTIME_ID), W(CLOCK_MONOTONIC_RAW), W(CLOCK_REALTIME_COARSE),
+      W(CLOCK_MONOTONIC_COARSE), W(CLOCK_BOOTTIME), W(CLOCK_REALTIME_ALARM),
+      W(CLOCK_BOOTTIME_ALARM), W(CLOCK_TAI));
+NAMES(clock_flags, "TIMER_???", NULL, W(TIMER_ABSTIME));
+NAMES(close_range, "CLOSE_RANGE_???", NULL, { 2, "CLOSE_RANGE_UNSHARE" },
+      { 4, "CLOSE_RANGE_CLOEXEC" });
+NAMES(eventfd, "EFD_???", NULL, W(EFD_SEMAPHORE), W(EFD_CLOEXEC), W(EFD_NONBLOCK));
+NAMES(fallocate, "FALLOC_FL_???", NULL, { 1, "FALLOC_FL_KEEP_SIZE" }, { 2, "FALLOC_FL_PUNCH_HOLE" },
+      { 4, "FALLOC_FL_NO_HIDE_STALE" }, { 8, "FALLOC_FL_COLLAPSE_RANGE" },
+      { 16, "FALLOC_FL_ZERO_RANGE" }, { 32, "FALLOC_FL_INSERT_RANGE" },
+      { 64, "FALLOC_FL_UNSHARE_RANGE" });
+NAMES(fcntl, "F_???", NULL, W(F_DUPFD), W(F_GETFD), W(F_SETFD), W(F_GETFL), W(F_SETFL), W(F_GETLK),
+      W(F_SETLK), W(F_SETLKW), W(F_SETOWN), W(F_GETOWN), W(F_SETSIG), W(F_GETSIG), W(F_SETOWN_EX),
+      W(F_GETOWN_EX), W(F_OFD_GETLK), W(F_OFD_SETLK), W(F_OFD_SETLKW), W(F_SETLEASE), W(F_GETLEASE),
+      W(F_NOTIFY), W(F_DUPFD_CLOEXEC), W(F_SETPIPE_SZ), W(F_GETPIPE_SZ), W(F_ADD_SEALS),
+      W(F_GET_SEALS), W(F_GET_RW_HINT), W(F_SET_RW_HINT), W(F_GET_FILE_RW_HINT),
+      W(F_SET_FILE_RW_HINT));
+NAMES(fd_flags, "FD_???", NULL, W(FD_CLOEXEC));
+NAMES(file_types, "S_IF???", NULL, W(S_IFREG), W(S_IFSOCK), W(S_IFIFO), W(S_IFLNK), W(S_IFDIR),
+      W(S_IFBLK), W(S_IFCHR));
+NAMES(flock, "LOCK_???", NULL, W(LOCK_SH), W(LOCK_EX), W(LOCK_NB), W(LOCK_UN));
+NAMES(fs_types, "???_MAGIC", NULL, { 0x9fa0, "PROC_SUPER_MAGIC" }, { 0x62656572, "SYSFS_MAGIC" },
+      { 0x01021994, "TMPFS_MAGIC" }, { 0xef53, "EXT2_SUPER_MAGIC" },
+      { 0x9123683e, "BTRFS_SUPER_MAGIC" }, { 0x58465342, "XFS_SUPER_MAGIC" },
+      { 0x01021997, "V9FS_MAGIC" }, { 0x794c7630, "OVERLAYFS_SUPER_MAGIC" },
+      { 0x6969, "NFS_SUPER_MAGIC" }, { 0x1cd1, "DEVPTS_SUPER_MAGIC" },
+      { 0x50495045, "PIPEFS_MAGIC" }, { 0x534f434b, "SOCKFS_MAGIC" },
+      { 0x27e0eb, "CGROUP_SUPER_MAGIC" }, { 0x63677270, "CGROUP2_SUPER_MAGIC" },
+      { 0x64626720, "DEBUGFS_MAGIC" }, { 0x74726163, "TRACEFS_MAGIC" },
+      { 0x73636673, "SECURITYFS_MAGIC" }, { 0x958458f6, "HUGETLBFS_MAGIC" },
+      { 0x858458f6, "RAMFS_MAGIC" }, { 0x19800202, "MQUEUE_MAGIC" },
+      { 0x65735546, "FUSE_SUPER_MAGIC" }, { 0xcafe4a11, "BPF_FS_MAGIC" },
+      { 0x73717368, "SQUASHFS_MAGIC" }, { 0x4d44, "MSDOS_SUPER_MAGIC" },
+      { 0x6e736673, "NSFS_MAGIC" }, { 0x09041934, "ANON_INODE_FS_MAGIC" });
+NAMES(futex, "FUTEX_???", NULL, W(FUTEX_WAIT), W(FUTEX_WAKE), W(FUTEX_FD), W(FUTEX_REQUEUE),
+      W(FUTEX_CMP_REQUEUE), W(FUTEX_WAKE_OP), W(FUTEX_LOCK_PI), W(FUTEX_UNLOCK_PI),
+      W(FUTEX_TRYLOCK_PI), W(FUTEX_WAIT_BITSET), W(FUTEX_WAKE_BITSET), W(FUTEX_WAIT_REQUEUE_PI),
+      W(FUTEX_CMP_REQUEUE_PI), { 13, "FUTEX_LOCK_PI2" });
+NAMES(inotify_flags, "IN_???", NULL, W(IN_CLOEXEC), W(IN_NONBLOCK));
+NAMES(itimers, "ITIMER_???", NULL, W(ITIMER_REAL), W(ITIMER_VIRTUAL), W(ITIMER_PROF));
+NAMES(kill_codes, "SI_???", NULL, W(SI_USER), W(SI_KERNEL), W(SI_QUEUE), W(SI_TIMER), W(SI_MESGQ),
+      W(SI_ASYNCIO), W(SI_SIGIO), W(SI_TKILL), W(SI_ASYNCNL));
+NAMES(lock_types, "F_???", NULL, W(F_RDLCK), W(F_WRLCK), W(F_UNLCK));
+NAMES(madvise, "MADV_???", NULL, W(MADV_NORMAL), W(MADV_RANDOM), W(MADV_SEQUENTIAL),
+      W(MADV_WILLNEED), W(MADV_DONTNEED), W(MADV_FREE), W(MADV_REMOVE), W(MADV_DONTFORK),
+      W(MADV_DOFORK), W(MADV_MERGEABLE), W(MADV_UNMERGEABLE), W(MADV_HUGEPAGE), W(MADV_NOHUGEPAGE),
+      W(MADV_DONTDUMP), W(MADV_DODUMP), W(MADV_WIPEONFORK), W(MADV_KEEPONFORK), W(MADV_COLD),
+      W(MADV_PAGEOUT), { 22, "MADV_POPULATE_READ" }, { 23, "MADV_POPULATE_WRITE" },
+      { 24, "MADV_DONTNEED_LOCKED" }, { 25, "MADV_COLLAPSE" }, W(MADV_HWPOISON));
+NAMES(map_types, "MAP_???", "MAP_FILE", W(MAP_SHARED), W(MAP_PRIVATE), W(MAP_SHARED_VALIDATE));
+NAMES(map_flags, "MAP_???", NULL, W(MAP_FIXED), W(MAP_ANONYMOUS), { 0x40, "MAP_32BIT" },
+      W(MAP_NORESERVE), W(MAP_POPULATE), W(MAP_NONBLOCK), W(MAP_GROWSDOWN), W(MAP_DENYWRITE),
+      W(MAP_EXECUTABLE), W(MAP_LOCKED), W(MAP_STACK), W(MAP_HUGETLB), W(MAP_SYNC),
+      W(MAP_FIXED_NOREPLACE));
+NAMES(membarrier, "MEMBARRIER_CMD_???", "MEMBARRIER_CMD_QUERY", { 1, "MEMBARRIER_CMD_GLOBAL" },
+      { 2, "MEMBARRIER_CMD_GLOBAL_EXPEDITED" }, { 4, "MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED" },
+      { 8, "MEMBARRIER_CMD_PRIVATE_EXPEDITED" },
+      { 16, "MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED" },
+      { 32, "MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE" },
+      { 64, "MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE" },
+      { 128, "MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ" },
+      { 256, "MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ" });
+NAMES(memfd, "MFD_???", NULL, W(MFD_CLOEXEC), W(MFD_ALLOW_SEALING), W(MFD_HUGETLB),
+      { 8, "MFD_NOEXEC_SEAL" }, { 16, "MFD_EXEC" });
+NAMES(mount, "MS_???", NULL, W(MS_RDONLY), W(MS_NOSUID), W(MS_NODEV), W(MS_NOEXEC),
+      W(MS_SYNCHRONOUS), W(MS_REMOUNT), W(MS_MANDLOCK), W(MS_DIRSYNC), W(MS_NOATIME),
+      W(MS_NODIRATIME), W(MS_BIND), W(MS_MOVE), W(MS_REC), W(MS_SILENT), W(MS_POSIXACL),
+      W(MS_UNBINDABLE), W(MS_PRIVATE), W(MS_SLAVE), W(MS_SHARED), W(MS_RELATIME), W(MS_KERNMOUNT),
+      W(MS_I_VERSION), W(MS_STRICTATIME), W(MS_LAZYTIME));
+NAMES(mremap, "MREMAP_???", NULL, W(MREMAP_MAYMOVE), W(MREMAP_FIXED), { 4, "MREMAP_DONTUNMAP" });
+NAMES(msync, "MS_???", NULL, W(MS_SYNC), W(MS_ASYNC), W(MS_INVALIDATE));
+NAMES(open_modes, "O_???", NULL, W(O_RDONLY), W(O_WRONLY), W(O_RDWR), { 3, "O_ACCMODE" });
+/* The C library defines O_LARGEFILE as 0 on x86-64. */
+NAMES(open, "O_???", NULL, W(O_CREAT), W(O_EXCL), W(O_NOCTTY), W(O_TRUNC), W(O_APPEND),
+      W(O_NONBLOCK), W(O_SYNC), W(O_DSYNC), W(O_ASYNC), W(O_DIRECT), { 0100000, "O_LARGEFILE" },
+      W(O_NOFOLLOW), W(O_NOATIME), W(O_CLOEXEC), W(O_PATH), W(O_TMPFILE), W(O_DIRECTORY));
+NAMES(pipe, "O_???", NULL, W(O_NONBLOCK), W(O_CLOEXEC), W(O_DIRECT));
+NAMES(poll, "POLL???", NULL, W(POLLIN), W(POLLPRI), W(POLLOUT), W(POLLRDNORM), W(POLLWRNORM),
+      W(POLLRDBAND), W(POLLWRBAND), W(POLLERR), W(POLLHUP), W(POLLNVAL), W(POLLMSG), W(POLLRDHUP));
+NAMES(prctl, "PR_???", NULL, W(PR_SET_PDEATHSIG), W(PR_GET_PDEATHSIG), W(PR_GET_DUMPABLE),
+      W(PR_SET_DUMPABLE), W(PR_GET_UNALIGN), W(PR_SET_UNALIGN), W(PR_GET_KEEPCAPS),
+      W(PR_SET_KEEPCAPS), W(PR_GET_FPEMU), W(PR_SET_FPEMU), W(PR_GET_FPEXC), W(PR_SET_FPEXC),
+      W(PR_GET_TIMING), W(PR_SET_TIMING), W(PR_SET_NAME), W(PR_GET_NAME), W(PR_GET_ENDIAN),
+      W(PR_SET_ENDIAN), W(PR_GET_SECCOMP), W(PR_SET_SECCOMP), W(PR_CAPBSET_READ),
+      W(PR_CAPBSET_DROP), W(PR_GET_TSC), W(PR_SET_TSC), W(PR_GET_SECUREBITS), W(PR_SET_SECUREBITS),
+      W(PR_SET_TIMERSLACK), W(PR_GET_TIMERSLACK), W(PR_MCE_KILL), W(PR_MCE_KILL_GET), W(PR_SET_MM),
+      W(PR_SET_CHILD_SUBREAPER), W(PR_GET_CHILD_SUBREAPER), W(PR_SET_NO_NEW_PRIVS),
+      W(PR_GET_NO_NEW_PRIVS), W(PR_GET_TID_ADDRESS), W(PR_SET_THP_DISABLE), W(PR_GET_THP_DISABLE),
+      W(PR_CAP_AMBIENT), W(PR_GET_SPECULATION_CTRL), W(PR_SET_SPECULATION_CTRL),
+      { 59, "PR_SET_SYSCALL_USER_DISPATCH" }, { 0x53564d41, "PR_SET_VMA" }, W(PR_SET_PTRACER));
+NAMES(priorities, "PRIO_???", NULL, W(PRIO_PROCESS), W(PRIO_PGRP), W(PRIO_USER));
+NAMES(prot, "PROT_???", "PROT_NONE", W(PROT_READ), W(PROT_WRITE), W(PROT_EXEC), { 8, "PROT_SEM" },
+      W(PROT_GROWSDOWN), W(PROT_GROWSUP));
+NAMES(random, "GRND_???", NULL, W(GRND_NONBLOCK), W(GRND_RANDOM), { 4, "GRND_INSECURE" });
+NAMES(rename, "RENAME_???", NULL, { 1, "RENAME_NOREPLACE" }, { 2, "RENAME_EXCHANGE" },
+      { 4, "RENAME_WHITEOUT" });
+NAMES(resources, "RLIMIT_???", NULL, W(RLIMIT_CPU), W(RLIMIT_FSIZE), W(RLIMIT_DATA),
+      W(RLIMIT_STACK), W(RLIMIT_CORE), W(RLIMIT_RSS), W(RLIMIT_NPROC), W(RLIMIT_NOFILE),
+      W(RLIMIT_MEMLOCK), W(RLIMIT_AS), W(RLIMIT_LOCKS), W(RLIMIT_SIGPENDING), W(RLIMIT_MSGQUEUE),
+      W(RLIMIT_NICE), W(RLIMIT_RTPRIO), W(RLIMIT_RTTIME));
+NAMES(rusage, "RUSAGE_???", NULL, { 0, "RUSAGE_SELF" }, { (uint32_t)-1, "RUSAGE_CHILDREN" },
+      { (uint32_t)-2, "RUSAGE_BOTH" }, { 1, "RUSAGE_THREAD" });
+NAMES(sa_flags, "SA_???", NULL, { 0x04000000, "SA_RESTORER" }, W(SA_ONSTACK), W(SA_RESTART),
+      W(SA_NODEFER), W(SA_RESETHAND), W(SA_SIGINFO), W(SA_NOCLDSTOP), W(SA_NOCLDWAIT));
+NAMES(sched, "SCHED_???", NULL, W(SCHED_OTHER), W(SCHED_FIFO), W(SCHED_RR), W(SCHED_BATCH),
+      W(SCHED_IDLE), { 6, "SCHED_DEADLINE" });
+NAMES(signalfd, "SFD_???", NULL, W(SFD_CLOEXEC), W(SFD_NONBLOCK));
+NAMES(sigprocmask, "SIG_???", NULL, W(SIG_BLOCK), W(SIG_UNBLOCK), W(SIG_SETMASK));
+NAMES(splice, "SPLICE_F_???", NULL, W(SPLICE_F_MOVE), W(SPLICE_F_NONBLOCK), W(SPLICE_F_MORE),
+      W(SPLICE_F_GIFT));
+NAMES(ss_flags, "SS_???", NULL, W(SS_ONSTACK), W(SS_DISABLE), { 1ull << 31, "SS_AUTODISARM" });
+NAMES(st_flags, "ST_???", NULL, { 0x20, "ST_VALID" }, W(ST_RDONLY), W(ST_NOSUID), { 4, "ST_NODEV" },
+      { 8, "ST_NOEXEC" }, W(ST_SYNCHRONOUS), { 64, "ST_MANDLOCK" }, { 1024, "ST_NOATIME" },
+      { 2048, "ST_NODIRATIME" }, { 4096, "ST_RELATIME" }, { 8192, "ST_NOSYMFOLLOW" });
+NAMES(statx_sync, "AT_STATX_???", NULL, { 0, "AT_STATX_SYNC_AS_STAT" }, W(AT_STATX_FORCE_SYNC),
+      W(AT_STATX_DONT_SYNC));
+NAMES(statx_mask, "STATX_???", NULL, { STATX_ALL, "STATX_ALL" },
+      { STATX_BASIC_STATS, "STATX_BASIC_STATS" }, W(STATX_TYPE), W(STATX_MODE), W(STATX_NLINK),
+      W(STATX_UID), W(STATX_GID), W(STATX_ATIME), W(STATX_MTIME), W(STATX_CTIME), W(STATX_INO),
+      W(STATX_SIZE), W(STATX_BLOCKS), W(STATX_BTIME), { 0x1000, "STATX_MNT_ID" },
+      { 0x2000, "STATX_DIOALIGN" });
+NAMES(statx_attributes, "STATX_ATTR_???", NULL, W(STATX_ATTR_COMPRESSED), W(STATX_ATTR_IMMUTABLE),
+      W(STATX_ATTR_APPEND), W(STATX_ATTR_NODUMP), W(STATX_ATTR_ENCRYPTED), W(STATX_ATTR_AUTOMOUNT),
+      { 0x2000, "STATX_ATTR_MOUNT_ROOT" }, W(STATX_ATTR_VERITY), { 0x200000, "STATX_ATTR_DAX" });
+NAMES(timer_flags, "TFD_TIMER_???", NULL, W(TFD_TIMER_ABSTIME), W(TFD_TIMER_CANCEL_ON_SET));
+NAMES(timerfd, "TFD_???", NULL, W(TFD_CLOEXEC), W(TFD_NONBLOCK));
+NAMES(wait, "W???", NULL, W(WNOHANG), { 2, "WSTOPPED" }, W(WEXITED), W(WCONTINUED), W(WNOWAIT),
+      { 0x80000000, "__WCLONE" }, { 0x40000000, "__WALL" }, { 0x20000000, "__WNOTHREAD" });
+NAMES(waitid_types, "P_???", NULL, W(P_ALL), W(P_PID), W(P_PGID), { 3, "P_PIDFD" });
+NAMES(whence, "SEEK_???", NULL, W(SEEK_SET), W(SEEK_CUR), W(SEEK_END), W(SEEK_DATA), W(SEEK_HOLE));
+NAMES(xattr, "XATTR_???", NULL, { 1, "XATTR_CREATE" }, { 2, "XATTR_REPLACE" });
+/* clang-format on */
+
+static void add_unknown(struct kl_buffer *out, const struct kl_wordlist *list, uint64_t number)
+{
+	kl_buffer_printf(out, "%#llx /* %s */", (unsigned long long)number, list->unknown);
+}
+
+void kl_call_choice(struct kl_buffer *out, const struct kl_wordlist *list, uint64_t number)
+{
+	const char *name = kl_word_find(list->words, list->n, number);
+
+	if (name)
+		kl_buffer_add_string(out, name);
+	else
+		add_unknown(out, list, number);
+}
+
+void kl_call_flags(struct kl_buffer *out, const struct kl_wordlist *list, uint64_t number)
+{
+	bool any = false;
+
+	if (!number) {
+		kl_buffer_add_string(out, list->zero ? list->zero : "0");
+		return;
+	}
+	for (size_t i = 0; i < list->n; i++) {
+		uint64_t bits = list->words[i].number;
+
+		if (!bits || (number & bits) != bits)
+			continue;
+		kl_buffer_printf(out, "%s%s", any ? "|" : "", list->words[i].text);
+		number &= ~bits;
+		any = true;
+	}
+	if (!any)
+		add_unknown(out, list, number);
+	else if (number)
+		kl_buffer_printf(out, "|%#llx", (unsigned long long)number);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Defines the lists of words.c and words_net.c. */
+#ifndef KL_LIB_REPORT_STRACE_WORDS_H
+#define KL_LIB_REPORT_STRACE_WORDS_H
+
+#include "../../format/words.h"
+#include "call.h"
+
+/* NAMES(list, unknown, zero, words...): see struct kl_wordlist. */
+#define NAMES(list, unknown_, zero_, ...)                             \
+	static const struct kl_word list##_words[] = { __VA_ARGS__ }; \
+	const struct kl_wordlist kl_words_##list = {                  \
+		.words = list##_words,                                \
+		.n = sizeof(list##_words) / sizeof(list##_words[0]),  \
+		.unknown = unknown_,                                  \
+		.zero = zero_,                                        \
+	}
+
+#endif /* KL_LIB_REPORT_STRACE_WORDS_H */
