@@ -8,7 +8,7 @@
 /**
  * struct cli_format - an output format
  * @name: argument of --format
- * @events: what live records if nothing else is requested; NULL: the default maskset
+ * @is_strace: shows system calls, and what the events strace_* add to them
  * @is_binary: not written to a terminal or a pager
  * @is_relative: times count from the start unless --time requests otherwise
  * @has_columns: needs `events` of struct cli_origin
@@ -21,7 +21,7 @@
  */
 struct cli_format {
 	const char *name;
-	const char *events;
+	bool is_strace;
 	bool is_binary;
 	bool is_relative;
 	bool has_columns;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Format `strace`: system calls as strace prints them, with times only if --time requests them. */
+/*
+ * Format `strace`: system calls, signals and exits as strace prints them, with times only if --time
+ * requests them.
+ */
 #include <errno.h>
 
 #include "../base/common.h"
@@ -25,6 +28,8 @@ static void add(struct cli_printer *printer, const struct kl_item *item)
 static void finish(struct cli_printer *printer)
 {
 	kl_strace_finish(printer->state, &printer->buffer);
+	if (kl_strace_lacks_memory(printer->state))
+		cli_note("without structures, buffers, signals and exits: record with --strace");
 }
 
 static void deinit(struct cli_printer *printer)
@@ -34,7 +39,7 @@ static void deinit(struct cli_printer *printer)
 
 const struct cli_format cli_format_strace = {
 	.name = "strace",
-	.events = "syscalls",
+	.is_strace = true,
 	.init = init,
 	.add = add,
 	.finish = finish,

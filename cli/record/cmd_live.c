@@ -301,13 +301,12 @@ static void describe(struct live *l)
 
 static int run(struct live *l)
 {
-	const char *patterns = l->printer.format ? l->printer.format->events : NULL;
 	int status = cli_run_init(&l->run, &l->session);
 
 	if (!status && l->joined)
 		status = cli_attach(&l->session, l->joined);
 	else if (!status)
-		status = cli_session_open(&l->session, patterns, KL_HANDLER_log);
+		status = cli_session_open(&l->session, NULL, KL_HANDLER_log);
 	if (status && l->joined)
 		cli_session_close(&l->session);
 	if (!status) {
@@ -369,6 +368,8 @@ static int exec_live(const struct cli_command *self, int argc, char **argv)
 		else
 			l->session.select.output = parser.arg;
 	}
+	if (l->printer.format && l->printer.format->is_strace && !l->joined)
+		cli_select_strace(&l->session.select, self);
 	if (parser.n_words)
 		l->session.select.words = parser.words;
 	if (l->joined)
@@ -384,7 +385,7 @@ const struct cli_command_ops cmd_live = {
 	.runs_command = true,
 	.text = "Works like record, but prints to stdout and omits events of kernlens itself.\n"
 		"What COMMAND writes to stdout goes to stderr, unless -o is given.\n"
-		"With --format strace and neither -e nor -m, it prints all system calls.\n"
+		"With --format strace, it prints the calls that -e names, or all, with signals and exits.\n"
 		"\n"
 		"  kernlens live -e sched_process_exec,sched_process_exit -a\n"
 		"  kernlens live --format strace -o calls.txt -- ls\n"

@@ -27,6 +27,7 @@ enum {
 	KEY_PROGRESS,
 	KEY_ON_ALARM,
 	KEY_SNAPSHOTS,
+	KEY_STRACE,
 };
 
 #define PROGRESS_NS 200000000u
@@ -37,6 +38,8 @@ enum {
 static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
 	{ 'v', "variable", "VALUES", "variables or expressions to add to each record" },
+	{ KEY_STRACE, "strace", NULL,
+	  "record all that print --format strace shows (all system calls without -e)" },
 	{ 'o', "output", "DIR", "output directory (kernlens-YYYYmmdd-HHMMSS)" },
 	{ KEY_FORCE, "force", NULL, "replace an existing trace in DIR" },
 	{ KEY_DISCARD, "discard", NULL, "write continuously; drop records if full (default)" },
@@ -60,6 +63,7 @@ struct record {
 	bool quiet;
 	bool dump;
 	bool progress;
+	bool strace;
 	uint64_t shown_ns;
 	uint64_t collected_ns;
 	uint64_t elapsed_ns;
@@ -94,6 +98,9 @@ static void take_option(struct record *r, const struct cli_parser *parser, int k
 		break;
 	case KEY_FORCE:
 		r->force = true;
+		break;
+	case KEY_STRACE:
+		r->strace = true;
 		break;
 	case KEY_NO_DUMP:
 		r->dump = false;
@@ -455,6 +462,8 @@ static int exec_record(const struct cli_command *self, int argc, char **argv)
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))
 		take_option(r, &parser, key);
+	if (r->strace)
+		cli_select_strace(&r->session.select, self);
 	if (parser.n_words)
 		r->session.select.words = parser.words;
 	r->alarms.quiet = r->quiet;
@@ -480,6 +489,7 @@ const struct cli_command_ops cmd_record = {
 		"\n"
 		"  kernlens record -- make -j4\n"
 		"  kernlens record -e sched,syscalls,'block_*' -o trace -- git clone A B\n"
+		"  kernlens record --strace -o trace -- ls         for print --format strace\n"
 		"  kernlens record -p 1234 --duration 10\n"
 		"  kernlens record -v rss,nvcsw,'user_?p' -- make\n"
 		"  kernlens record -e sched,block_rq_issue:stack -- make\n"

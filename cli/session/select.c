@@ -84,16 +84,28 @@ static void take_maskset(struct cli_select *select, const struct cli_parser *par
 	select->maskset = KL_MASKSET_FIRST_USER;
 }
 
+static void add_events(struct cli_select *select, const struct cli_command *command, char *events)
+{
+	select->events = select->events ? cli_format("%s,%s", select->events, events) : events;
+	if (select->n_specs == CLI_SPECS_MAX)
+		cli_usage_error(command, "too many -e options (maximum %d)", CLI_SPECS_MAX);
+	select->spec[select->n_specs++] = events;
+}
+
+void cli_select_strace(struct cli_select *select, const struct cli_command *command)
+{
+	static char calls[] = "syscalls", decoding[] = "strace_*";
+
+	if (!select->n_specs && select->maskset < 0)
+		add_events(select, command, calls);
+	add_events(select, command, decoding);
+}
+
 bool cli_select_option(struct cli_select *select, const struct cli_parser *parser, int key)
 {
 	switch (key) {
 	case 'e':
-		select->events = select->events ? cli_format("%s,%s", select->events, parser->arg) :
-						  parser->arg;
-		if (select->n_specs == CLI_SPECS_MAX)
-			cli_usage_error(parser->command, "too many -e options (maximum %d)",
-					CLI_SPECS_MAX);
-		select->spec[select->n_specs++] = parser->arg;
+		add_events(select, parser->command, parser->arg);
 		return true;
 	case 'v':
 		select->variables = select->variables ?

@@ -92,6 +92,15 @@ bool cli_select_has_tasks(const struct cli_select *select);
 bool cli_select_option(struct cli_select *select, const struct cli_parser *parser, int key);
 
 /**
+ * cli_select_strace - add the events that the format strace needs
+ * @select: options, all of which have been handled
+ * @command: for messages
+ *
+ * Adds all system calls if no other events have been requested.
+ */
+void cli_select_strace(struct cli_select *select, const struct cli_command *command);
+
+/**
  * cli_session_open - create the requested session, without starting it
  * @session: zeroed except for `command`, `select`, `signals` and `config`'s mode
  * @patterns: events if neither -e nor -m is given; NULL: RDEFAULT

@@ -107,6 +107,16 @@ static bool is_pid(const struct print *print, const struct kl_task *task)
 	return !print->n_pids;
 }
 
+/* With -e, as strace, what belongs to calls passes; the printer ignores that of other calls. */
+static bool is_named(const struct print *print, const struct kl_event *event)
+{
+	const struct cli_format *format = print->printer.format;
+
+	return !print->filter || kl_filter_wants(print->filter, event) ||
+	       (format && format->is_strace &&
+		!strncmp(event->event_class->name, "strace_", strlen("strace_")));
+}
+
 /* Losses pass all filters but --cpu: they may have hidden matching events. */
 static bool is_wanted(struct print *print, const struct kl_item *item)
 {
@@ -114,8 +124,7 @@ static bool is_wanted(struct print *print, const struct kl_item *item)
 
 	if (item->kind == KL_ITEM_LOSS)
 		return print->cpu == UINT64_MAX || item->loss->cpu == print->cpu;
-	return (!print->filter || kl_filter_wants(print->filter, event)) &&
-	       (print->cpu == UINT64_MAX || event->cpu == print->cpu) &&
+	return is_named(print, event) && (print->cpu == UINT64_MAX || event->cpu == print->cpu) &&
 	       event->since_ns >= print->from_ns && event->since_ns <= print->to_ns &&
 	       is_pid(print, &event->task);
 }
