@@ -29,6 +29,7 @@ enum way {
 	WAY_OTHER_VARIABLES,
 	WAY_MAPPED,
 	WAY_TASKS,
+	WAY_MEMORY,
 	WAYS
 };
 
@@ -38,6 +39,7 @@ static const char *const way_names[WAYS] = {
 	"other variables, all of them in each record",
 	"mapped pages, overwritten, with rules",
 	"own tasks",
+	"own tasks' system calls with the memory of their arguments",
 };
 
 #define ACCESS_own 1
@@ -137,6 +139,22 @@ static void use_rules(int fd)
 		bail("maskset: %s", kl_why(fd));
 }
 
+/* What `record --strace` requests. */
+static void use_memory(int fd)
+{
+	static struct kl_abi_maskset m;
+
+	memset(&m, 0, sizeof(m));
+	m.size = sizeof(m);
+	m.id = KL_MASKSET_FIRST_USER;
+	for (u32 id = KL_EV_SYSCALL_ENTRY; id < KL_EV_MAX; id++)
+		m.handler[id] = is_there(fd, id) ? KL_HANDLER_log : KL_HANDLER_nothing;
+	for (u32 id = KL_EV_strace_memory; id <= KL_EV_strace_exit; id++)
+		m.handler[id] = KL_HANDLER_log;
+	if (kl_call(fd, KL_IOC_MASKSET_WRITE, &m) || kl_use(fd, KL_MASKSET_FIRST_USER))
+		bail("maskset: %s", kl_why(fd));
+}
+
 static void set_up(int fd, enum way way, struct search *s)
 {
 	struct kl_abi_latency latency = { .size = sizeof(latency),
@@ -152,10 +170,12 @@ static void set_up(int fd, enum way way, struct search *s)
 		set_rules(fd);
 		use_rules(fd);
 		error = kl_call(fd, KL_IOC_LATENCY, &latency);
+	} else if (way == WAY_MEMORY) {
+		use_memory(fd);
 	} else {
 		error = kl_use(fd, KL_MASKSET_RALL);
 	}
-	if (!error && way == WAY_TASKS) {
+	if (!error && (way == WAY_TASKS || way == WAY_MEMORY)) {
 		error = kl_filter(fd, KL_FILTER_TASKS, 0);
 		/*
 		 * The workers have the first ids; a task of another user is refused as if it did
@@ -394,9 +414,11 @@ static void trace_in_way(enum way way)
 	snprintf(name, sizeof(name), "%s: nothing of others, nothing unwritten", way_names[way]);
 	tap_result(!s.found[0], name, "%s", s.found);
 	snprintf(name, sizeof(name), "%s: enough records, with own content", way_names[way]);
-	tap_result(s.records >= wanted / WAYS && s.own > 5, name, "%llu of %llu, own %llu",
-		   (unsigned long long)s.records, (unsigned long long)wanted / WAYS,
-		   (unsigned long long)s.own);
+	tap_result(s.records >= wanted / WAYS && s.own > 5 &&
+			   (way != WAY_MEMORY || s.memory > s.records / 20),
+		   name, "%llu of %llu, own %llu, memory %llu", (unsigned long long)s.records,
+		   (unsigned long long)wanted / WAYS, (unsigned long long)s.own,
+		   (unsigned long long)s.memory);
 	printf("# %.1f s: searched %llu records in %llu blocks, %llu MiB in all; lost %llu, "
 	       "suspended %u\n",
 	       now_seconds() - begun, (unsigned long long)s.records, (unsigned long long)s.blocks,

@@ -77,6 +77,7 @@ struct search {
 	u64 blocks;
 	u64 bytes;
 	u64 own;
+	u64 memory; /* records with memory of arguments */
 	u64 seen[OWNERS];
 	char found[400];
 	u32 *event_of;

@@ -206,6 +206,25 @@ static const u8 *search_variables(struct search *s, u32 id, const u8 *changed, c
 	return at;
 }
 
+static u32 digit(u8 character)
+{
+	return character <= '9' ? character - '0' : character - 'a' + 10;
+}
+
+/* Searches memory that is in a record as digits. What it holds is the process's own, so no poison. */
+static void search_digits(struct search *s, const struct value *v)
+{
+	u8 memory[KL_STRING_MAX];
+	u32 n = v->bytes / 2;
+
+	for (u32 i = 0; i < n; i++)
+		memory[i] = digit(v->at[2 * i]) << 4 | digit(v->at[2 * i + 1]);
+	s->memory++;
+	s->bytes += n;
+	search_markers(s, "the memory of an argument", memory, n);
+	search_addresses(s, "the memory of an argument", memory, n);
+}
+
 /* Searches one record. Returns its size, or 0 if there is no valid record. */
 static u32 search_record(struct search *s, const u8 *begin, const u8 *end)
 {
@@ -243,6 +262,8 @@ static u32 search_record(struct search *s, const u8 *begin, const u8 *end)
 
 		if (!v->string && v->kind == KIND_INT)
 			search_number(s, id, v->name, v->number, v->bytes);
+		if (v->string && id == KL_EV_strace_memory)
+			search_digits(s, v);
 	}
 	return at - begin;
 }

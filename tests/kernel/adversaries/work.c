@@ -100,15 +100,15 @@ static void use_files(enum owner owner)
 	}
 }
 
-/* Passes B's descriptors, with data written to them, to A. */
+/* Passes B's descriptors to A, with data that A may have. */
 static void pass_descriptors(enum owner owner)
 {
 	union {
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = {};
-	char secret[16];
-	struct iovec part = { secret, sizeof(secret) };
+	char text[16];
+	struct iovec part = { text, sizeof(text) };
 	struct msghdr message = { .msg_iov = &part,
 				  .msg_iovlen = 1,
 				  .msg_control = &control,
@@ -123,14 +123,14 @@ static void pass_descriptors(enum owner owner)
 		if (!c || c->cmsg_type != SCM_RIGHTS)
 			return;
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-		if (read(fd, secret, sizeof(secret)) > 0)
+		if (read(fd, text, sizeof(text)) > 0)
 			close(fd);
 		return;
 	}
-	memcpy(secret, secrets[owner], sizeof(secret));
+	memcpy(text, "for the receiver", sizeof(text));
 	if (pipe(ends))
 		return;
-	if (write(ends[1], secret, sizeof(secret)) > 0) {
+	if (write(ends[1], text, sizeof(text)) > 0) {
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(sizeof(int));
