@@ -298,18 +298,19 @@ static void find_members(void)
  * The kernel has a function that tells whether an address is in the scheduler, which must not be
  * called where it may itself be traced. So the limits are searched for once.
  */
+KL_FUNCTION_DEFINE(in_sched_functions, int(unsigned long address));
+
 static void find_sched_text(void)
 {
-	int (*in_sched)(unsigned long address) = kl_function_find("in_sched_functions");
 	unsigned long begin, end;
 
 	begin = ALIGN_DOWN((unsigned long)schedule, FUNCTION_STEP);
 	end = begin;
-	if (!in_sched || !in_sched(begin))
+	if (!KL_FUNCTION_FIND(in_sched_functions) || !KL_CALL(in_sched_functions)(begin))
 		return;
-	while (in_sched(begin - FUNCTION_STEP))
+	while (KL_CALL(in_sched_functions)(begin - FUNCTION_STEP))
 		begin -= FUNCTION_STEP;
-	while (in_sched(end))
+	while (KL_CALL(in_sched_functions)(end))
 		end += FUNCTION_STEP;
 	kl_layout.sched_begin = begin;
 	kl_layout.sched_bytes = end - begin;

@@ -18,23 +18,29 @@
 
 #ifdef CONFIG_SECURITY
 
-static typeof(security_ptrace_access_check) *ptrace_check;
-static typeof(security_perf_event_open) *perf_check;
+KL_FUNCTION_DEFINE(security_ptrace_access_check, typeof(security_ptrace_access_check));
+KL_FUNCTION_DEFINE(security_perf_event_open, typeof(security_perf_event_open));
 
 /**
  * kl_lsm_init - find the functions that consult the security modules
  *
- * Functions that cannot be called are skipped, which is reported in the kernel log.
+ * Functions that are not found are skipped, which is reported in the kernel log.
  */
 void kl_lsm_init(void)
 {
-	ptrace_check = kl_function_find("security_ptrace_access_check");
-	perf_check = kl_function_find("security_perf_event_open");
-	if (!ptrace_check || !perf_check)
+	bool ptrace = KL_FUNCTION_FIND(security_ptrace_access_check);
+	bool perf = KL_FUNCTION_FIND(security_perf_event_open);
+
+	if (!ptrace || !perf)
 		pr_notice("kernlens: LSM checks are skipped when %s%s%s\n",
-			  ptrace_check ? "" : "reading tasks",
-			  ptrace_check || perf_check ? "" : ", ",
-			  perf_check ? "" : "tracing the machine");
+			  ptrace ? "" : "reading tasks", ptrace || perf ? "" : ", ",
+			  perf ? "" : "tracing the machine");
+}
+
+static bool may_ptrace(struct task_struct *t, unsigned int mode)
+{
+	return !KL_FUNCTION_IS_SET(security_ptrace_access_check) ||
+	       !KL_CALL(security_ptrace_access_check)(t, mode | PTRACE_MODE_NOAUDIT);
 }
 
 /**
@@ -45,7 +51,7 @@ void kl_lsm_init(void)
  */
 bool kl_lsm_may_read(struct task_struct *t)
 {
-	return !ptrace_check || !ptrace_check(t, PTRACE_MODE_READ_FSCREDS | PTRACE_MODE_NOAUDIT);
+	return may_ptrace(t, PTRACE_MODE_READ_FSCREDS);
 }
 
 /**
@@ -56,17 +62,19 @@ bool kl_lsm_may_read(struct task_struct *t)
  */
 bool kl_lsm_may_trace(struct task_struct *t)
 {
-	return !ptrace_check || !ptrace_check(t, PTRACE_MODE_ATTACH_FSCREDS | PTRACE_MODE_NOAUDIT);
+	return may_ptrace(t, PTRACE_MODE_ATTACH_FSCREDS);
 }
 
 static bool may_perf(int type)
 {
+	if (!KL_FUNCTION_IS_SET(security_perf_event_open))
+		return true;
 #ifdef KL_HAVE_PERF_SECURITY_ATTR
 	struct perf_event_attr attr = { .size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT };
 
-	return !perf_check || !perf_check(&attr, type);
+	return !KL_CALL(security_perf_event_open)(&attr, type);
 #else
-	return !perf_check || !perf_check(type);
+	return !KL_CALL(security_perf_event_open)(type);
 #endif
 }
 

@@ -51,7 +51,7 @@ static struct hook {
 
 static int hook(struct hook *h)
 {
-	unsigned long address = kl_function_address(h->function);
+	unsigned long address = (unsigned long)kl_function_find(h->function);
 	int error;
 
 	if (!address)

@@ -83,7 +83,7 @@ KL_LACKS(thermal, boot_cpu_has(X86_FEATURE_DTHERM),
 	 "this CPU has no thermal sensor (DTHERM); virtual CPUs usually have none")
 
 KL_LACKS(sched_text, kl_layout.sched_bytes,
-	 "in_sched_functions(), which is needed for it, cannot be called on this kernel (IBT)")
+	 "in_sched_functions(), which is needed for it, was not found in this kernel")
 KL_LACKS(run_queue, kl_layout.nr_running, kl_layout.no_run_queue)
 KL_LACKS(path_walk, !kl_layout.no_path_walk, kl_layout.no_path_walk)
 

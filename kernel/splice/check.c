@@ -211,7 +211,7 @@ u32 kl_request_check_window(const struct kl_request *r, u32 i, const struct kl_f
 	     (w->bytes != KL_JUMP_BYTES || f->step[at - 1].in.flow != KL_FLOW_CALL)))
 		return KL_SPLICE_form;
 	if (kl_map_any(KL_MAP_NEVER, w->address, w->address + w->bytes) ||
-	    kl_kernel.ftrace_text_reserved((void *)w->address, (void *)(w->address + w->bytes - 1)))
+	    KL_CALL(ftrace_text_reserved)((void *)w->address, (void *)(w->address + w->bytes - 1)))
 		return KL_SPLICE_excluded;
 	if (kl_splices_taken(w->address, w->address + w->bytes))
 		return KL_SPLICE_taken;
@@ -288,7 +288,7 @@ u32 kl_request_check_slot(const struct kl_request *r, u32 i, const struct kl_fun
 		return KL_SPLICE_slot;
 	/* This may be a function without a symbol, which ftrace knows. */
 	return is_padding(f, w->slot - f->begin, end - f->begin) &&
-			       !kl_kernel.ftrace_text_reserved((void *)w->slot, (void *)end - 1) ?
+			       !KL_CALL(ftrace_text_reserved)((void *)w->slot, (void *)end - 1) ?
 		       0 :
 		       KL_SPLICE_slot;
 }

@@ -40,9 +40,9 @@ static void recover_probed(struct kl_function *f)
 		u8 *byte = f->text + (at - f->begin);
 
 		if ((*byte != INT3_INSN_OPCODE && *byte != JMP32_INSN_OPCODE) ||
-		    !kl_kernel.get_kprobe((void *)at))
+		    !KL_CALL(get_kprobe)((void *)at))
 			continue;
-		if (kl_kernel.recover_probed_instruction(original, at) != at)
+		if (KL_CALL(recover_probed_instruction)(original, at) != at)
 			memcpy(byte, original, min(f->end - at, sizeof(original)));
 	}
 }

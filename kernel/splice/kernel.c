@@ -2,11 +2,7 @@
 /*
  * Looks up what the kernel does not export to modules. The kernel's own lookup by name is found
  * through a kprobe, as kprobes are exported and take a name.
- *
- * An indirect call of a function without a landing pad traps where the processor tracks indirect
- * branches (IBT), so splicing is refused on such a machine.
  */
-#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/moduleloader.h>
 
@@ -26,19 +22,6 @@ struct wanted {
 };
 
 static const struct wanted symbols[] = {
-	SYMBOL(kallsyms_on_each_symbol),
-	SYMBOL(text_poke),
-	SYMBOL(set_memory_ro),
-	SYMBOL(set_memory_x),
-	SYMBOL(get_kprobe),
-	SYMBOL(recover_probed_instruction),
-	SYMBOL(ftrace_text_reserved),
-	SYMBOL(__module_text_address),
-#ifdef KL_HAVE_EXECMEM
-	SYMBOL(execmem_alloc),
-#else
-	SYMBOL(module_alloc),
-#endif
 	SYMBOL(text_mutex),
 	SYMBOL(kprobe_mutex),
 	SYMBOL(kprobe_blacklist),
@@ -67,19 +50,10 @@ static const struct wanted optional[] = {
 static_assert((ARRAY_SIZE(symbols) + ARRAY_SIZE(optional)) * sizeof(void *) ==
 	      sizeof(struct kl_kernel));
 
-static unsigned long (*lookup)(const char *name);
-
-static int find_lookup(struct kl_error *why)
-{
-	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
-	int error = register_kprobe(&probe);
-
-	if (error)
-		return kl_fail(why, error, "cannot look up kernel symbols");
-	lookup = (void *)probe.addr;
-	unregister_kprobe(&probe);
-	return 0;
-}
+#define DEFINE(name, type) KL_FUNCTION_DEFINE(name, type);
+DEFINE(kallsyms_lookup_name, unsigned long(const char *name))
+KL_KERNEL_FUNCTIONS(DEFINE)
+#undef DEFINE
 
 /**
  * kl_kernel_lookup - the address of a kernel symbol
@@ -89,7 +63,18 @@ static int find_lookup(struct kl_error *why)
  */
 unsigned long kl_kernel_lookup(const char *name)
 {
-	return lookup(name);
+	return KL_CALL(kallsyms_lookup_name)(name);
+}
+
+/* A symbol that splicing cannot do without. */
+static void *look_up(const char *name, int *error, struct kl_error *why)
+{
+	void *found = *error ? NULL : (void *)kl_kernel_lookup(name);
+
+	if (!found && !*error)
+		*error = kl_fail(why, -EOPNOTSUPP,
+				 "blocks cannot be spliced: the kernel does not have %s", name);
+	return found;
 }
 
 /**
@@ -100,26 +85,27 @@ unsigned long kl_kernel_lookup(const char *name)
  */
 int kl_kernel_load(struct kl_error *why)
 {
-	int error;
+	static bool loaded;
+	int error = 0;
 
-	if (kl_kernel.text_poke)
+	if (loaded)
 		return 0;
-	if (cpu_feature_enabled(X86_FEATURE_IBT))
-		return kl_fail(
-			why, -EOPNOTSUPP,
-			"blocks cannot be spliced: the kernel uses indirect branch tracking (IBT)");
-	error = lookup ? 0 : find_lookup(why);
-	for (int i = ARRAY_SIZE(symbols) - 1; !error && i >= 0; i--) {
-		*symbols[i].to = (void *)lookup(symbols[i].name);
-		if (!*symbols[i].to)
-			error = kl_fail(why, -EOPNOTSUPP,
-					"blocks cannot be spliced: the kernel does not have %s",
-					symbols[i].name);
+	if (!KL_FUNCTION_FIND(kallsyms_lookup_name))
+		return kl_fail(why, -EOPNOTSUPP, "cannot look up kernel symbols");
+#define LOAD(name, type)                                      \
+	{                                                     \
+		void *function = look_up(#name, &error, why); \
+                                                              \
+		if (function)                                 \
+			KL_FUNCTION_SET(name, function);      \
 	}
+	KL_KERNEL_FUNCTIONS(LOAD)
+#undef LOAD
+	for (int i = 0; i < ARRAY_SIZE(symbols); i++)
+		*symbols[i].to = look_up(symbols[i].name, &error, why);
 	for (int i = 0; !error && i < ARRAY_SIZE(optional); i++)
-		*optional[i].to = (void *)lookup(optional[i].name);
-	if (error)
-		kl_kernel = (struct kl_kernel){};
+		*optional[i].to = (void *)kl_kernel_lookup(optional[i].name);
+	loaded = !error;
 	return error;
 }
 
@@ -143,9 +129,9 @@ int kl_kernel_load(struct kl_error *why)
 void *kl_kernel_alloc(size_t bytes)
 {
 #ifdef KL_HAVE_EXECMEM
-	return kl_kernel.execmem_alloc(EXECMEM_TYPE, bytes);
+	return KL_CALL(execmem_alloc)(EXECMEM_TYPE, bytes);
 #else
-	return kl_kernel.module_alloc(bytes);
+	return KL_CALL(module_alloc)(bytes);
 #endif
 }
 
@@ -161,7 +147,7 @@ bool kl_kernel_probed(unsigned long address)
 	bool probed;
 
 	preempt_disable();
-	probe = kl_kernel.get_kprobe((void *)address);
+	probe = KL_CALL(get_kprobe)((void *)address);
 	probed = probe && !(probe->flags & KPROBE_FLAG_FTRACE);
 	preempt_enable();
 	return probed;

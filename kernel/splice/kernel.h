@@ -6,6 +6,7 @@
 #ifndef KL_SPLICE_KERNEL_H
 #define KL_SPLICE_KERNEL_H
 
+#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/mutex.h>
@@ -13,6 +14,7 @@
 #include <linux/set_memory.h>
 #include <asm/text-patching.h>
 
+#include "../base/function.h"
 #include "compat_config.h"
 
 #ifdef KL_HAVE_EXECMEM
@@ -29,21 +31,32 @@ typedef int (*kl_symbol_fn)(void *data, const char *name, struct module *module,
 typedef int (*kl_symbol_fn)(void *data, const char *name, unsigned long address);
 #endif
 
-/* Members are named like the kernel's symbols. */
-struct kl_kernel {
-	int (*kallsyms_on_each_symbol)(kl_symbol_fn fn, void *data);
-	void *(*text_poke)(void *address, const void *text, size_t bytes);
-	int (*set_memory_ro)(unsigned long address, int pages);
-	int (*set_memory_x)(unsigned long address, int pages);
-	struct kprobe *(*get_kprobe)(void *address);
-	unsigned long (*recover_probed_instruction)(u8 *to, unsigned long address);
-	int (*ftrace_text_reserved)(const void *begin, const void *last);
-	struct module *(*__module_text_address)(unsigned long address);
+/* The function that allocates what module text is made of. */
 #ifdef KL_HAVE_EXECMEM
-	void *(*execmem_alloc)(enum execmem_type type, size_t bytes);
+#define KL_KERNEL_ALLOCATOR(FUNCTION) \
+	FUNCTION(execmem_alloc, void *(enum execmem_type type, size_t bytes))
 #else
-	void *(*module_alloc)(unsigned long bytes);
+#define KL_KERNEL_ALLOCATOR(FUNCTION) FUNCTION(module_alloc, void *(unsigned long bytes))
 #endif
+
+/* Functions, with their types. They are called by KL_CALL(). */
+#define KL_KERNEL_FUNCTIONS(FUNCTION)                                                       \
+	FUNCTION(kallsyms_on_each_symbol, int(kl_symbol_fn fn, void *data))                 \
+	FUNCTION(text_poke, void *(void *address, const void *text, size_t bytes))          \
+	FUNCTION(set_memory_ro, int(unsigned long address, int pages))                      \
+	FUNCTION(set_memory_x, int(unsigned long address, int pages))                       \
+	FUNCTION(get_kprobe, struct kprobe *(void *address))                                \
+	FUNCTION(recover_probed_instruction, unsigned long(u8 * to, unsigned long address)) \
+	FUNCTION(ftrace_text_reserved, int(const void *begin, const void *last))            \
+	FUNCTION(__module_text_address, struct module *(unsigned long address))             \
+	KL_KERNEL_ALLOCATOR(FUNCTION)
+
+#define DECLARE(name, type) KL_FUNCTION_DECLARE(name, type);
+KL_KERNEL_FUNCTIONS(DECLARE)
+#undef DECLARE
+
+/* Data. Members are named like the kernel's symbols. */
+struct kl_kernel {
 	struct mutex *text_mutex; /* guards writes to the text */
 	struct mutex *kprobe_mutex; /* guards kprobes and their blacklist */
 	struct list_head *kprobe_blacklist;
@@ -76,6 +89,16 @@ bool kl_kernel_probed(unsigned long address);
 static inline bool kl_kernel_is_uniprocessor(void)
 {
 	return kl_kernel.uniproc_patched && *kl_kernel.uniproc_patched;
+}
+
+/* Can indirect jumps and calls only go to landing pads (IBT)? */
+static inline bool kl_kernel_tracks_branches(void)
+{
+#ifdef CONFIG_X86_KERNEL_IBT
+	return cpu_feature_enabled(X86_FEATURE_IBT);
+#else
+	return false;
+#endif
 }
 
 #endif /* KL_SPLICE_KERNEL_H */

@@ -236,8 +236,8 @@ static void load_symbols(void)
 
 	for (int i = 0; i < ARRAY_SIZE(returns) && returns[i]; i++)
 		kl_map.returns[i] = kl_kernel_lookup(returns[i]);
-	kl_kernel.kallsyms_on_each_symbol(on_symbol, visit_start);
-	kl_kernel.kallsyms_on_each_symbol(on_symbol, visit_name);
+	KL_CALL(kallsyms_on_each_symbol)(on_symbol, visit_start);
+	KL_CALL(kallsyms_on_each_symbol)(on_symbol, visit_name);
 	for (int i = 0; i < ARRAY_SIZE(sections); i++) {
 		unsigned long begin = kl_kernel_lookup(sections[i].begin);
 		unsigned long end = kl_kernel_lookup(sections[i].end);

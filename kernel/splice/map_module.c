@@ -122,7 +122,7 @@ static struct module *hold(unsigned long address)
 	struct module *module;
 
 	preempt_disable(); /* no module is freed meanwhile */
-	module = kl_kernel.__module_text_address(address);
+	module = KL_CALL(__module_text_address)(address);
 	if (module && (module->state != MODULE_STATE_LIVE || !try_module_get(module)))
 		module = NULL;
 	preempt_enable();

@@ -20,7 +20,7 @@ static bool stays(const struct kl_function *f, const struct kl_text_step *step)
 	if (step->in.bytes == KL_ENDBR_BYTES && kl_text_is_endbr(text))
 		return true;
 	return step->in.bytes == KL_JUMP_BYTES && kl_text_is_hook(text) &&
-	       kl_kernel.ftrace_text_reserved((void *)at, (void *)(end - 1));
+	       KL_CALL(ftrace_text_reserved)((void *)at, (void *)(end - 1));
 }
 
 /* A call at the end of a window is moved; one that is retargeted stays. */

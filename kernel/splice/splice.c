@@ -228,8 +228,8 @@ static int place_patches(struct kl_splices *c, struct kl_request *r, struct kl_p
 		r->refusal = KL_SPLICE_far;
 		return 0;
 	}
-	if (kl_kernel.set_memory_ro((unsigned long)c->arena, pages) ||
-	    kl_kernel.set_memory_x((unsigned long)c->arena, pages))
+	if (KL_CALL(set_memory_ro)((unsigned long)c->arena, pages) ||
+	    KL_CALL(set_memory_x)((unsigned long)c->arena, pages))
 		return -ENOMEM;
 	for (u32 i = 0; i < c->n; i++)
 		c->splice[i].patch += (unsigned long)c->arena;

@@ -113,8 +113,8 @@ const struct kl_splice *kl_splices_find(unsigned long address)
 static void flush_page(void)
 {
 	if (page.first < page.last)
-		kl_kernel.text_poke((void *)(page.page + page.first), page.text + page.first,
-				    page.last - page.first);
+		KL_CALL(text_poke)
+	((void *)(page.page + page.first), page.text + page.first, page.last - page.first);
 	page.page = 0;
 	page.first = PAGE_SIZE;
 	page.last = 0;

@@ -2,19 +2,24 @@
 /*
  * For the tests of splices. Parameters: `byte`, "ADDRESS BYTE", writes one byte of the kernel's
  * text, as code that does not cooperate with kernlens would; `sum`, "A B", adds two numbers in a
- * function whose caller reads the flags that it leaves, and reads as "SUM FLAGS". There is also a
- * function, never called, with a jump that cannot be relocated.
+ * function whose caller reads the flags that it leaves, and reads as "SUM FLAGS"; `call`, "ADDRESS",
+ * calls a function through a pointer, which a processor that tracks indirect branches refuses where
+ * there is no landing pad; `jump`, "A B", adds, too, in a function to which another one jumps through
+ * a register, and reads as the sum. There is also a function, never called, with a jump that cannot
+ * be relocated.
  */
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/static_call.h>
 
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
 
-static unsigned long (*lookup)(const char *name);
-static void *(*poke)(void *address, const void *bytes, size_t n);
+/* The kernel has removed the landing pads of these. */
+DEFINE_STATIC_CALL_NULL(kl_places_lookup, unsigned long(const char *name));
+DEFINE_STATIC_CALL_NULL(kl_places_poke, void *(void *address, const void *bytes, size_t n));
 static struct mutex *text;
 
 static int set_byte(const char *said, const struct kernel_param *parameter)
@@ -25,7 +30,7 @@ static int set_byte(const char *said, const struct kernel_param *parameter)
 	if (sscanf(said, "%lx %hhx", &address, &byte) != 2)
 		return -EINVAL;
 	mutex_lock(text);
-	poke((void *)address, &byte, 1);
+	static_call(kl_places_poke)((void *)address, &byte, 1);
 	mutex_unlock(text);
 	return 0;
 }
@@ -53,7 +58,22 @@ asm(".pushsection .text\n"
     "	" ASM_RET ".size kls_loop, . - kls_loop\n"
     ".popsection\n");
 
-static u64 sum, flags;
+/* Nothing but a function's start can be the target; a processor that tracks branches enforces that. */
+asm(".pushsection .text\n"
+    ".type kls_jump, @function\n"
+    "kls_jump:\n"
+    "	" ASM_ENDBR "	mov %rdx, %rax\n"
+    "	test %rdi, %rdi\n"
+    "	jz 1f\n"
+    "	xchg %rdi, %rsi\n"
+    "1:	" ANNOTATE_RETPOLINE_SAFE "	jmp *%rax\n"
+    "	int3\n"
+    ".size kls_jump, . - kls_jump\n"
+    ".popsection\n");
+
+u64 kls_jump(u64 a, u64 b, void (*target)(void));
+
+static u64 sum, flags, jumped;
 
 static int set_sum(const char *said, const struct kernel_param *parameter)
 {
@@ -78,18 +98,55 @@ static const struct kernel_param_ops sum_ops = { .set = set_sum, .get = get_sum 
 
 module_param_cb(sum, &sum_ops, NULL, 0600);
 
+static int set_jump(const char *said, const struct kernel_param *parameter)
+{
+	u64 a, b;
+
+	if (sscanf(said, "%llu %llu", &a, &b) != 2)
+		return -EINVAL;
+	jumped = kls_jump(a, b, kls_add);
+	return 0;
+}
+
+static int get_jump(char *to, const struct kernel_param *parameter)
+{
+	return sysfs_emit(to, "%llu\n", jumped);
+}
+
+static const struct kernel_param_ops jump_ops = { .set = set_jump, .get = get_jump };
+
+module_param_cb(jump, &jump_ops, NULL, 0600);
+
+static int set_call(const char *said, const struct kernel_param *parameter)
+{
+	unsigned long address;
+
+	if (kstrtoul(said, 16, &address))
+		return -EINVAL;
+	((void (*)(void))address)();
+	return 0;
+}
+
+static const struct kernel_param_ops call_ops = { .set = set_call };
+
+module_param_cb(call, &call_ops, NULL, 0200);
+
 static int __init places_init(void)
 {
 	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
 	int error = register_kprobe(&probe);
+	void *poke;
 
 	if (error)
 		return error;
-	lookup = (void *)probe.addr;
+	static_call_update(kl_places_lookup, (void *)probe.addr);
 	unregister_kprobe(&probe);
-	poke = (void *)lookup("text_poke");
-	text = (void *)lookup("text_mutex");
-	return poke && text ? 0 : -ENOENT;
+	poke = (void *)static_call(kl_places_lookup)("text_poke");
+	text = (void *)static_call(kl_places_lookup)("text_mutex");
+	if (!poke || !text)
+		return -ENOENT;
+	static_call_update(kl_places_poke, poke);
+	return 0;
 }
 
 static void __exit places_exit(void)
