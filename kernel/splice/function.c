@@ -68,6 +68,18 @@ static bool is_padding(const u8 *at, const u8 *end)
 	return true;
 }
 
+/*
+ * A jump through a register or memory may go anywhere in its function, which is refused then; but
+ * where such jumps can only go to landing pads, it leaves the function as a return does.
+ */
+static void note_jump(struct kl_function *f, struct kl_text_step *step)
+{
+	if (step->in.indirect == KL_INDIRECT_JUMP && kl_kernel_tracks_branches())
+		step->in.flow = KL_FLOW_RETURN;
+	else if (step->in.indirect >= KL_INDIRECT_JUMP)
+		f->refusal = f->refusal ?: KL_SPLICE_indirect;
+}
+
 /* Split the text into instructions. Whatever cannot be decoded must be padding. */
 static void cut(struct kl_function *f)
 {
@@ -87,6 +99,7 @@ static void cut(struct kl_function *f)
 		/* A breakpoint that is still there does not belong to the original text. */
 		if (step->in.bytes == 1 && f->text[at] == INT3_INSN_OPCODE)
 			step->in.flow = KL_FLOW_FIXED;
+		note_jump(f, step);
 		at += step->in.bytes;
 		f->steps++;
 	}
@@ -135,10 +148,6 @@ static void find_targets(struct kl_function *f)
 		u32 target = kl_text_step_target(&f->step[i]);
 		long to;
 
-		/* A jump through a register or memory. */
-		if (in->flow == KL_FLOW_FIXED &&
-		    kl_instruction_is_jump(f->text + f->step[i].offset, in))
-			f->refusal = f->refusal ?: KL_SPLICE_indirect;
 		if (!kl_instruction_jumps(in) || target >= f->end - f->begin)
 			continue;
 		to = kl_function_step(f, target);

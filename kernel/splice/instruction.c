@@ -91,6 +91,7 @@ struct reading {
 	size_t n;
 	bool operand_size;
 	bool address_size;
+	bool untracked; /* a jump with this prefix could be exempt from tracking (IBT) */
 	bool wide; /* REX.W */
 	bool vector; /* VEX or EVEX: a few shapes differ */
 	u8 map;
@@ -116,10 +117,12 @@ static bool read_prefixes(struct reading *r, u8 *byte)
 		case 0x67:
 			r->address_size = true;
 			break;
+		case 0x3e:
+			r->untracked = true;
+			break;
 		case 0x26:
 		case 0x2e:
 		case 0x36:
-		case 0x3e:
 		case 0x64:
 		case 0x65:
 		case 0xf0:
@@ -287,6 +290,23 @@ static u8 flow_of_one(const struct reading *r, u8 modrm)
 	}
 }
 
+/* How an instruction of group 5 goes where a register or memory says. */
+static u8 indirect_of(const struct reading *r, u8 modrm)
+{
+	if (r->opcode != 0xff)
+		return KL_INDIRECT_NOT;
+	switch (modrm >> 3 & 7) {
+	case 2:
+		return KL_INDIRECT_CALL;
+	case 4:
+		return r->untracked ? KL_INDIRECT_ANYWHERE : KL_INDIRECT_JUMP;
+	case 5:
+		return KL_INDIRECT_ANYWHERE;
+	default:
+		return KL_INDIRECT_NOT;
+	}
+}
+
 static u8 flow_of_two(const struct reading *r)
 {
 	switch (r->opcode) {
@@ -441,6 +461,7 @@ bool kl_instruction_decode(const u8 *text, size_t room, struct kl_instruction *t
 	to->bytes = r.n;
 	if (!r.vector && r.map == MAP_ONE) {
 		to->flow = flow_of_one(&r, modrm);
+		to->indirect = indirect_of(&r, modrm);
 		to->flags = flags_of_one(&r, modrm);
 	} else if (!r.vector && r.map == MAP_TWO) {
 		to->flow = flow_of_two(&r);
@@ -453,18 +474,4 @@ bool kl_instruction_decode(const u8 *text, size_t room, struct kl_instruction *t
 	else if (to->wide == 4)
 		memcpy(&to->by, text + to->at, sizeof(to->by));
 	return true;
-}
-
-/**
- * kl_instruction_is_jump - does a fixed instruction jump through a register or memory?
- * @text: its bytes
- * @in: decoded from @text
- */
-bool kl_instruction_is_jump(const u8 *text, const struct kl_instruction *in)
-{
-	size_t at = 0;
-
-	while (at + 1 < in->bytes && text[at] != 0xff)
-		at++;
-	return at + 1 < in->bytes && text[at] == 0xff && (text[at + 1] >> 3 & 6) == 4;
 }

@@ -36,10 +36,19 @@ enum kl_flags {
 	KL_FLAGS_SET, /* does not read them; sets all, or leaves them undefined */
 };
 
+/* Does it go where a register or memory says? */
+enum kl_indirect {
+	KL_INDIRECT_NOT,
+	KL_INDIRECT_CALL,
+	KL_INDIRECT_JUMP,
+	KL_INDIRECT_ANYWHERE, /* a far jump, or one that need not go to a landing pad (IBT) */
+};
+
 /**
  * struct kl_instruction - an instruction
  * @bytes: length
  * @flow: enum kl_flow
+ * @indirect: enum kl_indirect; the flow is KL_FLOW_FIXED then
  * @flags: enum kl_flags
  * @condition: of a branch, as in its opcode
  * @at: offset of the relative number in the instruction; 0 if it has none
@@ -49,6 +58,7 @@ enum kl_flags {
 struct kl_instruction {
 	u8 bytes;
 	u8 flow;
+	u8 indirect;
 	u8 flags;
 	u8 condition;
 	u8 at;
@@ -83,6 +93,5 @@ static inline bool kl_instruction_goes_on(const struct kl_instruction *in)
 }
 
 bool kl_instruction_decode(const u8 *text, size_t room, struct kl_instruction *to);
-bool kl_instruction_is_jump(const u8 *text, const struct kl_instruction *in);
 
 #endif /* KL_SPLICE_INSTRUCTION_H */

@@ -417,12 +417,16 @@ static void note_function(struct kl_map_part *part, const struct kl_function *f)
 		 */
 		if (in->at && (target < f->begin || target >= f->end || !kl_instruction_jumps(in)))
 			kl_map_set(KL_MAP_ENTERED, target);
-		if (in->flow == KL_FLOW_CALL && reads_flags(f, i + 1))
+		if ((in->flow == KL_FLOW_CALL || in->indirect == KL_INDIRECT_CALL) &&
+		    reads_flags(f, i + 1))
 			note_giver(part, in, target);
 	}
 }
 
-/* A function that is jumped to from one that leaves flags leaves them, too. */
+/*
+ * A function that is jumped to from one that leaves flags leaves them, too. Through a register, that
+ * may be any function.
+ */
 static void spread_givers(struct kl_function *f)
 {
 	for (u32 n = 0; n < min_t(u32, kl_map.givers, KL_MAP_GIVERS_MAX); n++) {
@@ -432,6 +436,8 @@ static void spread_givers(struct kl_function *f)
 			const struct kl_instruction *in = &f->step[i].in;
 			unsigned long target = f->begin + f->step[i].offset + in->bytes + in->by;
 
+			if (in->indirect >= KL_INDIRECT_JUMP)
+				kl_map_part_of(f->begin)->gives_flags = true;
 			if (kl_instruction_jumps(in) && (target < f->begin || target >= f->end))
 				add_giver(target);
 		}

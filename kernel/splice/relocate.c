@@ -9,6 +9,12 @@
 #include "map.h"
 #include "splice.h"
 
+/* Only there may indirect jumps and calls go, so a copy cannot be entered by one. */
+static bool is_landing_pad(const struct kl_function *f, const struct kl_text_step *step)
+{
+	return step->in.bytes == KL_ENDBR_BYTES && kl_text_is_endbr(f->text + step->offset);
+}
+
 static bool stays(const struct kl_function *f, const struct kl_text_step *step)
 {
 	unsigned long at = f->begin + step->offset, end = at + step->in.bytes;
@@ -17,7 +23,7 @@ static bool stays(const struct kl_function *f, const struct kl_text_step *step)
 	if (step->in.flow == KL_FLOW_FIXED || step->in.flow == KL_FLOW_CALL ||
 	    kl_map_any(KL_MAP_NEVER, at, end))
 		return true;
-	if (step->in.bytes == KL_ENDBR_BYTES && kl_text_is_endbr(text))
+	if (is_landing_pad(f, step))
 		return true;
 	return step->in.bytes == KL_JUMP_BYTES && kl_text_is_hook(text) &&
 	       KL_CALL(ftrace_text_reserved)((void *)at, (void *)(end - 1));
@@ -107,9 +113,9 @@ static void find_loose(struct kl_function *f)
 
 	find_landed(f);
 	for (u32 i = 0; i < f->steps; i++)
-		f->step[i].loose =
-			!f->step[i].entry &&
-			(!i || kl_map_test(KL_MAP_ENTERED, f->begin + f->step[i].offset));
+		f->step[i].loose = !f->step[i].entry &&
+				   (!i || is_landing_pad(f, &f->step[i]) ||
+				    kl_map_test(KL_MAP_ENTERED, f->begin + f->step[i].offset));
 	while (changed) {
 		changed = false;
 		for (u32 i = 0; i < f->steps; i++) {

@@ -99,6 +99,7 @@ struct kl_blocks {
 	size_t return_thunks;
 	ZydisDecoder decoder;
 	bool program; /* a program's file, which has functions but no symbols */
+	bool tracked; /* indirect branches can only go to landing pads (IBT) */
 };
 
 /* text.c */
@@ -143,6 +144,10 @@ const struct kl_function_entry *kl_function_entry_at(const struct kl_blocks *b, 
 
 /* module.c */
 int kl_module_add(struct kl_blocks *b, const char *name);
+int kl_types_open(struct kl_blocks *kernel);
+
+/* tracked.c */
+bool kl_tracks_branches(struct kl_blocks *kernel, bool live);
 
 static inline const uint8_t *kl_text_of(const struct kl_blocks *b, uint64_t address)
 {

@@ -79,6 +79,8 @@ struct kl_blocks *kl_blocks_open(const char *core, const struct kl_symbols *symb
 	if (!ret)
 		ret = kl_functions_load(b);
 	if (!ret)
+		b->tracked = kl_tracks_branches(b, !core);
+	if (!ret)
 		ret = kl_world_get(b);
 	if (!ret)
 		ret = kl_breakpoints_load(b);

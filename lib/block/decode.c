@@ -28,6 +28,17 @@ static void set_target(const ZydisDecodedInstruction *in, uint64_t address,
 		to->target = address + in->length + in->raw.imm[0].value.s;
 }
 
+/*
+ * Does an indirect jump leave its function, as it cannot go to anything but a landing pad? Far jumps
+ * may, and so may those with a prefix for it, if the kernel allows it.
+ */
+static bool leaves_function(const struct kl_blocks *b, const ZydisDecodedInstruction *in)
+{
+	return b->tracked && in->meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR &&
+	       !(in->attributes & ZYDIS_ATTRIB_HAS_SEGMENT_DS) &&
+	       !(in->attributes & ZYDIS_ATTRIB_HAS_NOTRACK);
+}
+
 /* Set how it ends a block, where it goes, and whether it can be relocated at all. */
 static void set_end(const struct kl_blocks *b, const ZydisDecodedInstruction *in, uint64_t address,
 		    struct kl_block_instruction *to)
@@ -51,7 +62,7 @@ static void set_end(const struct kl_blocks *b, const ZydisDecodedInstruction *in
 	case ZYDIS_CATEGORY_UNCOND_BR:
 		to->end = to->target && is_return_thunk(b, to->target) ? KL_END_RETURN :
 									 KL_END_JUMP;
-		if (!to->target)
+		if (!to->target && !leaves_function(b, in))
 			to->reason = KL_BLOCK_cannot_move;
 		break;
 	case ZYDIS_CATEGORY_RET:

@@ -235,6 +235,15 @@ static void lead_from(const struct maker *m, const struct kl_addresses_set *set,
 	}
 }
 
+/* May an indirect branch go there? Not if the kernel has sealed it. */
+static bool is_landing_pad(const struct kl_block_graph *g, const struct kl_block_instruction *in)
+{
+	static const uint8_t endbr64[KL_LANDING_PAD_BYTES] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+	return in->bytes == KL_LANDING_PAD_BYTES &&
+	       !memcmp(g->text + in->offset, endbr64, sizeof(endbr64));
+}
+
 /* Mark jump targets as leaders. cut() also ends a block after every jump. */
 static void find_leaders(const struct maker *m)
 {
@@ -243,12 +252,14 @@ static void find_leaders(const struct maker *m)
 	if (g->instructions)
 		g->instruction[0].leader = true;
 	for (uint32_t i = 0; i < g->instructions; i++) {
-		const struct kl_block_instruction *in = &g->instruction[i];
+		struct kl_block_instruction *in = &g->instruction[i];
 
 		if (in->target && in->end != KL_END_CALL && is_inside(m->f, in->target))
 			lead(g, in->target - m->f->address);
-		if (in->end == KL_END_JUMP && !in->target && !m->b->program)
+		if (in->end == KL_END_JUMP && !in->target && !m->b->program && in->reason)
 			exclude(g, KL_BLOCK_indirect);
+		if (m->b->tracked && is_landing_pad(g, in))
+			in->leader = true;
 	}
 	lead_from(m, &m->b->leader, !m->b->program);
 	lead_from(m, &m->b->word, false);
@@ -370,6 +381,8 @@ static void find_entries(const struct maker *m, uint8_t *ways)
 
 	enter(m, &m->b->leader);
 	enter(m, &m->b->word);
+	for (uint32_t i = 0; m->b->tracked && i < g->blocks; i++)
+		g->block[i].entered |= is_landing_pad(g, &g->instruction[g->block[i].first]);
 	for (uint32_t i = 0; i < g->edges; i++)
 		g->block[block_at(g, g->edge[i].to)].entered = true;
 	g->block[0].entered = true;

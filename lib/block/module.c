@@ -24,7 +24,7 @@ struct object {
 };
 
 /* The kernel's type information is in its own memory. */
-static int open_types(struct kl_blocks *kernel)
+int kl_types_open(struct kl_blocks *kernel)
 {
 	struct kl_symbol begin = {}, end = {};
 	uint64_t bytes;
@@ -202,6 +202,7 @@ static struct kl_blocks *create(struct kl_blocks *kernel, const char *name)
 	b->decoder = kernel->decoder;
 	memcpy(b->return_thunk, kernel->return_thunk, sizeof(b->return_thunk));
 	b->return_thunks = kernel->return_thunks;
+	b->tracked = kernel->tracked;
 	b->module = strdup(name);
 	if (b->module)
 		return b;
@@ -218,7 +219,7 @@ int kl_module_add(struct kl_blocks *kernel, const char *name)
 	for (size_t i = 0; i < kernel->modules; i++)
 		if (!strcmp(kernel->added[i]->module, name))
 			return 0;
-	ret = open_types(kernel);
+	ret = kl_types_open(kernel);
 	if (ret)
 		return ret;
 	grown = kl_array_grow(kernel->added, kernel->modules, &kernel->added_capacity,

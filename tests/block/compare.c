@@ -103,6 +103,21 @@ static uint8_t flow_of(const struct kl_block_instruction *in, const ZydisDecoded
 	}
 }
 
+/* What the module's decoder must say of an instruction that goes where a register or memory says. */
+static uint8_t indirect_of(const ZydisDecodedInstruction *full)
+{
+	bool near = full->meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR;
+
+	if (full->meta.branch_type == ZYDIS_BRANCH_TYPE_NONE || full->raw.imm[0].is_relative)
+		return KL_INDIRECT_NOT;
+	if (full->mnemonic == ZYDIS_MNEMONIC_CALL)
+		return near ? KL_INDIRECT_CALL : KL_INDIRECT_NOT;
+	if (full->mnemonic != ZYDIS_MNEMONIC_JMP)
+		return KL_INDIRECT_NOT;
+	return near && !(full->attributes & ZYDIS_ATTRIB_HAS_NOTRACK) ? KL_INDIRECT_JUMP :
+									KL_INDIRECT_ANYWHERE;
+}
+
 /* Does it report that flags may be clobbered before an instruction where they are live? */
 static bool spoils_flags(const struct kl_instruction *own, const ZydisDecodedInstruction *full)
 {
@@ -136,6 +151,9 @@ static void compare_ours(const struct kl_block_graph *g, const struct kl_block_i
 		fault(OURS, g, in->offset, "the module's decoder refuses it");
 	else if (own.bytes != in->bytes || own.at != at)
 		fault(OURS, g, in->offset, "the module's decoder reads it differently");
+	else if (own.indirect != indirect_of(&full))
+		fault(OURS, g, in->offset,
+		      "the module's decoder takes it for another kind of jump");
 	else if (own.flow != flow_of(in, &full))
 		fault(OURS, g, in->offset, "the module's decoder gives it another flow");
 	else if (in->target && behind + (int64_t)own.by != in->target)

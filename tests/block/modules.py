@@ -102,7 +102,28 @@ def check_flags():
     report(len(points) > 1 and all(point.get("count") == len(sums) for point in points) and
            [int(word, 16) & FLAGS for word in words] == [int(word, 16) & FLAGS for word in plain] and len(set(plain)) > 3,
            "flags that a function leaves to who calls it through a pointer stay", points, words, plain)
+    check_jump()
     shell("rmmod kl_places")
+
+
+def check_jump():
+    """A function that ends with a jump through a register: it can be instrumented only where such jumps lead to
+    the starts of functions, on a processor that tracks them."""
+    tracked = shell("grep -qw ibt /proc/cpuinfo && grep -qw ibt_save /proc/kallsyms").returncode == 0
+    path = "/sys/module/kl_places/parameters/jump"
+    jump = f"for a in range(30):\n open('{path}', 'w').write(f'{{a % 3}} {{a}}')\n print(open('{path}').read(), end=' ')"
+    command = ["python3", "-c", jump]
+    if not tracked:
+        result = run("--json", "count", "-e", "block:kl_places:kls_jump", "--", *command, status=1)
+        report("a jump with unknown targets" in result.stderr, "a function with a jump through a register is refused",
+               result.stderr)
+        return
+    result, words = counted("-e", "block:kl_places:kls_jump", "-e", "block:kl_places:kls_add", command=command)
+    counts = {function["function"]: [point.get("count") for point in function["points"]]
+              for function in result["functions"]}
+    report([int(word) for word in words] == [a % 3 + a for a in range(30)] and 30 in counts["kls_add"] and
+           set(counts["kls_jump"]) == {30, 20},
+           "a function that ends with a jump through a register is counted", counts, words)
 
 
 def text_of(module):

@@ -229,6 +229,12 @@ static bool step(struct follow *f, uint32_t *offset, uint64_t *patch)
 		is_call(f, *offset, at, *patch, &old);
 		return false;
 	}
+	/* An indirect jump goes to the same place from anywhere. */
+	if (old.mnemonic == ZYDIS_MNEMONIC_JMP && !old.raw.imm[0].is_relative) {
+		if (!is_same(text, address, &old, at, *patch, new.length))
+			wrong(f, *offset, *patch, "another indirect jump");
+		return false;
+	}
 	if (old.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE && old.mnemonic != ZYDIS_MNEMONIC_RET) {
 		if (new.mnemonic != old.mnemonic)
 			return wrong(f, *offset, *patch, "another jump");

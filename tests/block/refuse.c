@@ -15,7 +15,8 @@ static struct plan plan;
 
 /* Windows in the text, the first of each kind that is found. */
 static struct {
-	struct kl_abi_window label, call, fault, hook, fixed, behind_call, entered, between, whole;
+	struct kl_abi_window label, call, fault, hook, pad, fixed, behind_call, entered, between,
+		whole;
 	struct kl_abi_window past_end, two, jump, taken, branch;
 	long bounces; /* index of a function with bounces */
 } spot;
@@ -80,6 +81,7 @@ static void keep(struct kl_abi_window *to, uint64_t address, uint32_t bytes, uin
 
 static void look_at(const struct kl_block_graph *g, uint32_t i)
 {
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	const struct kl_block_instruction *in = &g->instruction[i], *next = in + 1;
 	uint64_t at = g->function.address + in->offset;
 	uint64_t left = g->function.address + g->function.bytes - at;
@@ -98,6 +100,9 @@ static void look_at(const struct kl_block_graph *g, uint32_t i)
 	here = !strcmp(g->function.name, "vfs_read");
 	if (in->reason == KL_BLOCK_function_entry && here && in->bytes == 5)
 		keep(&spot.hook, at, in->bytes, KL_SPLICE_TRAP);
+	if (in->reason == KL_BLOCK_function_entry && !in->offset &&
+	    !memcmp(g->text, endbr64, sizeof(endbr64)))
+		keep(&spot.pad, at, in->bytes, KL_SPLICE_TRAP);
 	if (in->reason == KL_BLOCK_bug)
 		keep(&spot.fixed, at, in->bytes, KL_SPLICE_TRAP);
 	if (in->reason || in->nop)
@@ -207,6 +212,8 @@ static void check_windows(void)
 	expect("a static call", spot.call, KL_SPLICE_excluded);
 	expect("an instruction that may fault", spot.fault, KL_SPLICE_excluded);
 	expect("where ftrace hooks a function", spot.hook, KL_SPLICE_excluded);
+	if (spot.pad.address)
+		expect("a landing pad of indirect branches", spot.pad, KL_SPLICE_excluded);
 	expect("what traps", spot.fixed, KL_SPLICE_fixed);
 	expect("a call that comes back into the window", spot.behind_call, KL_SPLICE_fixed);
 	expect("a target of a jump", spot.entered, KL_SPLICE_entered);

@@ -250,6 +250,25 @@ static bool counts_are_right(void)
 	return right;
 }
 
+/* Are all landing pads of indirect branches as they were, while splices exist? */
+static bool keeps_landing_pads(const struct kl_symbols *symbols)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	uint32_t pads = 0, gone = 0;
+	struct text now;
+	bool read = text_read(symbols, &now) && now.bytes == text.bytes;
+
+	for (size_t i = 0; read && i + sizeof(endbr64) <= text.bytes; i++) {
+		if (memcmp(text.at + i, endbr64, sizeof(endbr64)) != 0)
+			continue;
+		pads++;
+		gone += memcmp(now.at + i, endbr64, sizeof(endbr64)) != 0;
+	}
+	printf("# %u landing pads, %u of them changed\n", pads, gone);
+	free(now.at);
+	return read && !gone;
+}
+
 static void measure_calls(const char *when)
 {
 	double began = now();
@@ -315,6 +334,7 @@ int main(int argc, char **argv)
 	printf("# memory: %ld KiB\n", memory - meminfo("MemAvailable:"));
 	unit_check(!sum.refused, "no function is refused");
 	patches_report(&patches);
+	unit_check(keeps_landing_pads(symbols), "no landing pad is changed");
 	unit_check(works(), "processes, pipes and files work");
 	unit_check(counts_are_right(), "each block of the system call is counted exactly");
 	measure_calls("spliced");

@@ -269,6 +269,12 @@ const char *kl_block_end_name(unsigned int end);
 struct kl_blocks *kl_blocks_open(const char *core, const struct kl_symbols *symbols);
 
 /**
+ * kl_cpu_has_flag - does the first processor have a feature?
+ * @flag: as among the flags in /proc/cpuinfo
+ */
+bool kl_cpu_has_flag(const char *flag);
+
+/**
  * kl_blocks_close - close and free
  * @blocks: or NULL
  */
