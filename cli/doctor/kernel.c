@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <kernlens/block.h>
+
 #include "../base/common.h"
 #include "doctor.h"
 
@@ -112,59 +114,30 @@ void doctor_check_sources(const struct doctor *doctor, struct doctor_finding *fi
 		doctor->kernel.release);
 }
 
-/* Is a word among the flags of the first processor? */
-static bool has_cpu_flag(const char *flag)
+/* Are indirect branches tracked (IBT)? The function belongs to kernels that can do that. */
+static bool tracks_branches(void)
 {
-	FILE *file = fopen("/proc/cpuinfo", "re");
-	size_t size = 0, length = strlen(flag);
-	char *line = NULL, *at = NULL;
+	FILE *file = kl_cpu_has_flag("ibt") ? fopen("/proc/kallsyms", "re") : NULL;
+	bool found = false;
+	char line[256];
 
-	while (file && getline(&line, &size, file) > 0)
-		if (!strncmp(line, "flags", 5))
-			break;
-	for (at = line ? strstr(line, flag) : NULL; at; at = strstr(at + 1, flag))
-		if (at > line && at[-1] == ' ' && (at[length] == ' ' || at[length] == '\n'))
-			break;
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, " ibt_save\n");
 	if (file)
 		fclose(file);
-	free(line);
-	return at;
-}
-
-/* Does the kernel's configuration have this line? */
-static bool has_config(const struct doctor *doctor, const char *wanted)
-{
-	char line[PATH_BYTES];
-	bool has = false;
-	FILE *file;
-
-	snprintf(line, sizeof(line), "/boot/config-%s", doctor->kernel.release);
-	file = fopen(line, "re");
-	while (file && !has && fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "\n")] = 0;
-		has = !strcmp(line, wanted);
-	}
-	if (file)
-		fclose(file);
-	return has;
+	return found;
 }
 
 void doctor_check_blocks(const struct doctor *doctor, struct doctor_finding *finding)
 {
+	const char *tracked = tracks_branches() ? "; indirect branches are tracked (IBT)" : "";
 	char mode[32];
 
-	if (has_cpu_flag("ibt") && has_config(doctor, "CONFIG_X86_KERNEL_IBT=y")) {
-		doctor_find(finding, DOCTOR_NOTE,
-			    "the kernel tracks indirect branches (IBT): its blocks cannot be "
-			    "instrumented; those of programs can");
-		doctor_fix(finding, "boot with ibt=off, if you accept the loss of protection");
-	} else if (doctor_has_lockdown(mode, sizeof(mode)) && strcmp(mode, "integrity") != 0) {
-		doctor_find(finding, DOCTOR_NOTE, "refused because of lockdown");
-	} else if (geteuid()) {
-		doctor_find(finding, DOCTOR_OK, "can be instrumented by root");
-	} else {
-		doctor_find(finding, DOCTOR_OK, "can be instrumented");
-	}
+	if (doctor_has_lockdown(mode, sizeof(mode)) && strcmp(mode, "integrity") != 0)
+		doctor_find(finding, DOCTOR_NOTE, "refused because of lockdown%s", tracked);
+	else
+		doctor_find(finding, DOCTOR_OK, "can be instrumented%s%s",
+			    geteuid() ? " by root" : "", tracked);
 }
 
 /* ----------------------------------------------------------------- tracers */
