@@ -86,6 +86,11 @@ $(CACHE)/qemu/version:
 	scripts/deps vm
 	vm/fetch qemu
 
+# An emulator of a processor that tracks indirect branches (vm/run --ibt), built from source.
+$(CACHE)/bochs/version: vm/ibt-emulator
+	scripts/deps vm ibt
+	vm/ibt-emulator
+
 modules: $(KERNELS:%=module-%)
 
 # The module needs no types of its own. Warnings are errors, except where DKMS builds the module with
@@ -119,6 +124,7 @@ target-%: $(CACHE)/%/release
 ALL_CPUS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 demo test test-debug test-kcsan test-long bench vm kernels: | $(CACHE)/qemu/version
+test-long: | $(CACHE)/bochs/version
 
 demo:
 	echo "kernlens: installing packages that are missing, and building; a few minutes the first time"
@@ -144,7 +150,7 @@ test-kcsan:
 test-long:
 	scripts/deps build vm test bench
 	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" \
-		VARIANTS="$(KERNELS)" CORE_KERNELS="$(shell vm/kernels --more)" \
+		VARIANTS="$(KERNELS)" CORE_KERNELS="$(CORE_KERNELS) $(shell vm/kernels --more)" \
 		all test-programs core-tests fuzzers
 	KL_TEST_TIMEOUT=7200 tests/run --long
 

@@ -114,9 +114,10 @@ def check_jump():
     jump = f"for a in range(30):\n open('{path}', 'w').write(f'{{a % 3}} {{a}}')\n print(open('{path}').read(), end=' ')"
     command = ["python3", "-c", jump]
     if not tracked:
-        result = run("--json", "count", "-e", "block:kl_places:kls_jump", "--", *command, status=1)
-        report("a jump with unknown targets" in result.stderr, "a function with a jump through a register is refused",
-               result.stderr)
+        result, words = counted("-e", "block:kl_places:kls_jump", command=command)
+        points = [point for function in result["functions"] for point in function["points"]]
+        report([int(word) for word in words] == [a % 3 + a for a in range(30)] and not any("count" in point for point in points),
+               "a function that ends with a jump through a register is left alone", result, words)
         return
     result, words = counted("-e", "block:kl_places:kls_jump", "-e", "block:kl_places:kls_add", command=command)
     counts = {function["function"]: [point.get("count") for point in function["points"]]
