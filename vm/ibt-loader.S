@@ -54,21 +54,7 @@ _start:
 	div	%ecx
 	mov	%eax, START_INFO + MEMMAP_ENTRIES
 	mov	$START_INFO, %ebx
-	xor	%eax, %eax
-	xchg	%eax, ENTRY
-	test	%eax, %eax
-	jz	5f
-	jmp	*%eax
-
-	/* The guest restarts, as after a panic: the kernel in memory is used up. Bochs ends at this. */
-5:	mov	$quit, %esi
-	mov	$0x8900, %edx
-	mov	$8, %ecx
-	rep outsb
-6:	hlt
-	jmp	6b
-
-quit:	.ascii	"Shutdown"
+	jmp	*ENTRY
 
 	.balign	8
 gdt:	.quad	0

@@ -234,3 +234,15 @@ ibt_bring_out() {
 		tar -C / -xf - --no-same-owner 2>"$run/tar.log"
 	[[ ${PIPESTATUS[1]} == 0 ]]
 }
+
+# The guest does not get past a panic: end the emulator, whose process is $1, once the console has one.
+ibt_watch() {
+	while kill -0 "$1" 2>/dev/null; do
+		if grep -q 'Kernel panic - not syncing' "$run/console.log" 2>/dev/null; then
+			sleep 5
+			: >"$run/panicked"
+			kill -KILL "$1" 2>/dev/null || true
+		fi
+		sleep 2
+	done
+}
