@@ -112,9 +112,10 @@ const struct kl_splice *kl_splices_find(unsigned long address)
 
 static void flush_page(void)
 {
+	void *to = (void *)(page.page + page.first);
+
 	if (page.first < page.last)
-		KL_CALL(text_poke)
-	((void *)(page.page + page.first), page.text + page.first, page.last - page.first);
+		KL_CALL(text_poke)(to, page.text + page.first, page.last - page.first);
 	page.page = 0;
 	page.first = PAGE_SIZE;
 	page.last = 0;
