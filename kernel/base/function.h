@@ -23,15 +23,8 @@
 /* KL_CALL(NAME)(ARGUMENTS) calls a function that has been found. */
 #define KL_CALL(name) static_call(kl_function_##name)
 
-/* Find a function, and say whether there is one. Context: may sleep. */
-#define KL_FUNCTION_FIND(name)                         \
-	({                                             \
-		void *found = kl_function_find(#name); \
-                                                       \
-		if (found)                             \
-			KL_FUNCTION_SET(name, found);  \
-		!!found;                               \
-	})
+/* Find a function, and set it if there is one. Context: may sleep. */
+#define KL_FUNCTION_FIND(name) KL_FUNCTION_SET(name, kl_function_find(#name))
 
 void *kl_function_find(const char *name);
 

@@ -306,7 +306,8 @@ static void find_sched_text(void)
 
 	begin = ALIGN_DOWN((unsigned long)schedule, FUNCTION_STEP);
 	end = begin;
-	if (!KL_FUNCTION_FIND(in_sched_functions) || !KL_CALL(in_sched_functions)(begin))
+	KL_FUNCTION_FIND(in_sched_functions);
+	if (!KL_FUNCTION_IS_SET(in_sched_functions) || !KL_CALL(in_sched_functions)(begin))
 		return;
 	while (KL_CALL(in_sched_functions)(begin - FUNCTION_STEP))
 		begin -= FUNCTION_STEP;

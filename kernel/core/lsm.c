@@ -28,9 +28,12 @@ KL_FUNCTION_DEFINE(security_perf_event_open, typeof(security_perf_event_open));
  */
 void kl_lsm_init(void)
 {
-	bool ptrace = KL_FUNCTION_FIND(security_ptrace_access_check);
-	bool perf = KL_FUNCTION_FIND(security_perf_event_open);
+	bool ptrace, perf;
 
+	KL_FUNCTION_FIND(security_ptrace_access_check);
+	KL_FUNCTION_FIND(security_perf_event_open);
+	ptrace = KL_FUNCTION_IS_SET(security_ptrace_access_check);
+	perf = KL_FUNCTION_IS_SET(security_perf_event_open);
 	if (!ptrace || !perf)
 		pr_notice("kernlens: LSM checks are skipped when %s%s%s\n",
 			  ptrace ? "" : "reading tasks", ptrace || perf ? "" : ", ",

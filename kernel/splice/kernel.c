@@ -50,10 +50,10 @@ static const struct wanted optional[] = {
 static_assert((ARRAY_SIZE(symbols) + ARRAY_SIZE(optional)) * sizeof(void *) ==
 	      sizeof(struct kl_kernel));
 
-#define DEFINE(name, type) KL_FUNCTION_DEFINE(name, type);
-DEFINE(kallsyms_lookup_name, unsigned long(const char *name))
-KL_KERNEL_FUNCTIONS(DEFINE)
-#undef DEFINE
+KL_FUNCTION_DEFINE(kallsyms_lookup_name, unsigned long(const char *name));
+#define KL_KERNEL_FUNCTION(name, type) KL_FUNCTION_DEFINE(name, type);
+#include "kernel.def"
+#undef KL_KERNEL_FUNCTION
 
 /**
  * kl_kernel_lookup - the address of a kernel symbol
@@ -90,17 +90,12 @@ int kl_kernel_load(struct kl_error *why)
 
 	if (loaded)
 		return 0;
-	if (!KL_FUNCTION_FIND(kallsyms_lookup_name))
+	KL_FUNCTION_FIND(kallsyms_lookup_name);
+	if (!KL_FUNCTION_IS_SET(kallsyms_lookup_name))
 		return kl_fail(why, -EOPNOTSUPP, "cannot look up kernel symbols");
-#define LOAD(name, type)                                      \
-	{                                                     \
-		void *function = look_up(#name, &error, why); \
-                                                              \
-		if (function)                                 \
-			KL_FUNCTION_SET(name, function);      \
-	}
-	KL_KERNEL_FUNCTIONS(LOAD)
-#undef LOAD
+#define KL_KERNEL_FUNCTION(name, type) KL_FUNCTION_SET(name, look_up(#name, &error, why));
+#include "kernel.def"
+#undef KL_KERNEL_FUNCTION
 	for (int i = 0; i < ARRAY_SIZE(symbols); i++)
 		*symbols[i].to = look_up(symbols[i].name, &error, why);
 	for (int i = 0; !error && i < ARRAY_SIZE(optional); i++)

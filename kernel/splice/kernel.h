@@ -31,29 +31,9 @@ typedef int (*kl_symbol_fn)(void *data, const char *name, struct module *module,
 typedef int (*kl_symbol_fn)(void *data, const char *name, unsigned long address);
 #endif
 
-/* The function that allocates what module text is made of. */
-#ifdef KL_HAVE_EXECMEM
-#define KL_KERNEL_ALLOCATOR(FUNCTION) \
-	FUNCTION(execmem_alloc, void *(enum execmem_type type, size_t bytes))
-#else
-#define KL_KERNEL_ALLOCATOR(FUNCTION) FUNCTION(module_alloc, void *(unsigned long bytes))
-#endif
-
-/* Functions, with their types. They are called by KL_CALL(). */
-#define KL_KERNEL_FUNCTIONS(FUNCTION)                                                       \
-	FUNCTION(kallsyms_on_each_symbol, int(kl_symbol_fn fn, void *data))                 \
-	FUNCTION(text_poke, void *(void *address, const void *text, size_t bytes))          \
-	FUNCTION(set_memory_ro, int(unsigned long address, int pages))                      \
-	FUNCTION(set_memory_x, int(unsigned long address, int pages))                       \
-	FUNCTION(get_kprobe, struct kprobe *(void *address))                                \
-	FUNCTION(recover_probed_instruction, unsigned long(u8 * to, unsigned long address)) \
-	FUNCTION(ftrace_text_reserved, int(const void *begin, const void *last))            \
-	FUNCTION(__module_text_address, struct module *(unsigned long address))             \
-	KL_KERNEL_ALLOCATOR(FUNCTION)
-
-#define DECLARE(name, type) KL_FUNCTION_DECLARE(name, type);
-KL_KERNEL_FUNCTIONS(DECLARE)
-#undef DECLARE
+#define KL_KERNEL_FUNCTION(name, type) KL_FUNCTION_DECLARE(name, type);
+#include "kernel.def"
+#undef KL_KERNEL_FUNCTION
 
 /* Data. Members are named like the kernel's symbols. */
 struct kl_kernel {

@@ -424,8 +424,8 @@ static void note_function(struct kl_map_part *part, const struct kl_function *f)
 }
 
 /*
- * A function that is jumped to from one that leaves flags leaves them, too. Through a register, that
- * may be any function.
+ * A function that is jumped to from one that leaves flags leaves them, too. Through a register,
+ * that may be any function.
  */
 static void spread_givers(struct kl_function *f)
 {

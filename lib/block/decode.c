@@ -29,8 +29,8 @@ static void set_target(const ZydisDecodedInstruction *in, uint64_t address,
 }
 
 /*
- * Does an indirect jump leave its function, as it cannot go to anything but a landing pad? Far jumps
- * may, and so may those with a prefix for it, if the kernel allows it.
+ * Does an indirect jump leave its function, as it cannot go to anything but a landing pad? Far
+ * jumps may, and so may those with a prefix for it, if the kernel allows it.
  */
 static bool leaves_function(const struct kl_blocks *b, const ZydisDecodedInstruction *in)
 {

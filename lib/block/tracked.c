@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Finds out whether a kernel, on its processor, has indirect branches tracked (IBT): then they can
- * only go to landing pads. If in doubt, it has not, and the functions with such jumps are left alone.
+ * only go to landing pads. If in doubt, it has not, and the functions with such jumps are left
+ * alone.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -84,7 +84,7 @@ void kl_put_file_mode(struct kl_buffer *out, uint32_t mode)
 	if (mode & S_IFMT) {
 		kl_call_choice(out, &kl_words_file_types, mode & S_IFMT);
 		for (unsigned int i = 0; i < KL_ARRAY_SIZE(bits); i++)
-			if (mode & S_ISUID >> i)
+			if (mode & (S_ISUID >> i))
 				kl_buffer_add_string(out, bits[i]);
 		kl_buffer_add_char(out, '|');
 		mode &= 0777;

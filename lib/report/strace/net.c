@@ -80,15 +80,15 @@ static void put_sockaddr(struct kl_buffer *out, const struct sockaddr_storage *s
 {
 	kl_buffer_add_string(out, "{sa_family=");
 	kl_call_choice(out, &kl_words_domains, s->ss_family);
-	if (s->ss_family == AF_UNIX)
+	if (s->ss_family == AF_UNIX) {
 		put_unix(out, (const struct sockaddr_un *)s, length);
-	else if (s->ss_family == AF_INET && length >= sizeof(struct sockaddr_in))
+	} else if (s->ss_family == AF_INET && length >= sizeof(struct sockaddr_in)) {
 		put_inet(out, (const struct sockaddr_in *)s);
-	else if (s->ss_family == AF_INET6 && length >= sizeof(struct sockaddr_in6))
+	} else if (s->ss_family == AF_INET6 && length >= sizeof(struct sockaddr_in6)) {
 		put_inet6(out, (const struct sockaddr_in6 *)s);
-	else if (s->ss_family == AF_NETLINK && length >= sizeof(struct sockaddr_nl))
+	} else if (s->ss_family == AF_NETLINK && length >= sizeof(struct sockaddr_nl)) {
 		put_netlink(out, (const struct sockaddr_nl *)s);
-	else if (length > sizeof(s->ss_family)) {
+	} else if (length > sizeof(s->ss_family)) {
 		kl_buffer_add_string(out, ", sa_data=");
 		kl_call_quote(out, (const uint8_t *)s + sizeof(s->ss_family),
 			      length - sizeof(s->ss_family), KL_QUOTE_PLAIN, false);

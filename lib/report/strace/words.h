@@ -11,7 +11,7 @@
 	static const struct kl_word list##_words[] = { __VA_ARGS__ }; \
 	const struct kl_wordlist kl_words_##list = {                  \
 		.words = list##_words,                                \
-		.n = sizeof(list##_words) / sizeof(list##_words[0]),  \
+		.n = KL_ARRAY_SIZE(list##_words),                     \
 		.unknown = unknown_,                                  \
 		.zero = zero_,                                        \
 	}
