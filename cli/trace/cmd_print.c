@@ -7,6 +7,7 @@
 #include "../base/common.h"
 #include "../base/output.h"
 #include "../format/format.h"
+#include "latest.h"
 #include "losses.h"
 
 enum {
@@ -236,13 +237,14 @@ static int exec_print(const struct cli_command *self, int argc, char **argv)
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))
 		take_option(&print, &parser, key);
-	if (parser.n_words + !!print.path != 1)
-		cli_usage_error(self, parser.n_words ? "too many arguments; expected one trace" :
-						       "no trace given");
+	if (parser.n_words + !!print.path > 1)
+		cli_usage_error(self, "too many arguments; expected one trace");
 	if (print.from_ns > print.to_ns)
 		cli_usage_error(self, "--from is later than --to");
 	if (!print.path)
-		print.path = parser.words[0];
+		print.path = parser.n_words ? parser.words[0] : cli_latest_trace();
+	if (!print.path)
+		cli_usage_error(self, "no trace given, and none that record has named is here");
 	return print_trace(&print);
 }
 
@@ -250,6 +252,7 @@ const struct cli_command_ops cmd_print = {
 	.options = options,
 	.text = "The events of all CPUs are merged in order of time. Lost records are shown as\n"
 		"lines of their own, and their total is printed to stderr at the end.\n"
+		"Without TRACE, prints the newest kernlens-YYYYmmdd-HHMMSS in this directory.\n"
 		"\n"
 		"  kernlens print DIR\n"
 		"  kernlens print DIR -e sched_switch,irq --cpu 0 --from 1.5 --to 2\n"

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../base/cli.h"
 #include "../base/common.h"
 #include "../base/output.h"
+#include "latest.h"
 #include "losses.h"
 #include "report.h"
 
@@ -26,6 +28,7 @@ enum {
 static const struct cli_option options[] = {
 	{ KEY_TOP, "top", "N", "show the first N rows of each table; 0: all" },
 	{ 'p', "pid", "PID", "only this process or thread" },
+	{ 'i', "input", "TRACE", "trace directory" },
 	{},
 };
 
@@ -451,22 +454,56 @@ static int run(struct report *r)
 }
 
 /* The report's name is the first of two words. */
+/* Returns false if the word is no table, and may be a trace. */
+static bool find_kind(struct report *r, const char *word)
+{
+	for (unsigned int i = 0; i < KINDS; i++)
+		if (!strcmp(word, kinds[i].name))
+			r->kind = kinds[i].name;
+	return r->kind;
+}
+
 static void take_kind(struct report *r, const struct cli_parser *parser)
 {
 	const char *word = parser->words[0];
 	struct kl_near near;
 
+	if (find_kind(r, word))
+		return;
 	kl_near_init(&near, word, strlen(word));
-	for (unsigned int i = 0; i < KINDS; i++) {
-		if (!strcmp(word, kinds[i].name))
-			r->kind = kinds[i].name;
+	for (unsigned int i = 0; i < KINDS; i++)
 		kl_near_offer(&near, kinds[i].name);
-	}
-	if (!r->kind)
-		cli_usage_error(parser->command, "unknown report \"%s\"%s%s%s", word,
-				near.best ? "; did you mean \"" :
-					    "; expected syscalls, sleepers or events",
-				near.best ? near.best : "", near.best ? "\"?" : "");
+	cli_usage_error(parser->command, "unknown report \"%s\"%s%s%s", word,
+			near.best ? "; did you mean \"" : "; expected syscalls, sleepers or events",
+			near.best ? near.best : "", near.best ? "\"?" : "");
+}
+
+/* The table, if one is named, and the trace: its last word, or -i, or the newest. */
+static void take_words(struct report *r, const struct cli_parser *parser)
+{
+	int n = parser->n_words;
+
+	if (n + !!r->path > 2)
+		cli_usage_error(parser->command, "too many arguments; expected one trace");
+	if (!r->path && n == 1 && access(parser->words[0], F_OK) && find_kind(r, parser->words[0]))
+		n = 0;
+	else if (!r->path && n)
+		r->path = parser->words[--n];
+	if (n)
+		take_kind(r, parser);
+	if (!r->path)
+		r->path = cli_latest_trace();
+	if (!r->path)
+		cli_usage_error(parser->command,
+				"no trace given, and none that record has named is here");
+}
+
+static void take_option(struct report *r, const struct cli_parser *parser, int key)
+{
+	if (key == 'i')
+		r->path = parser->arg;
+	else if (!cli_parse_unsigned(parser->arg, INT32_MAX, key == 'p' ? &r->pid : &r->top))
+		cli_usage_error(parser->command, "\"%s\" is not a number", parser->arg);
 }
 
 static int exec_report(const struct cli_command *self, int argc, char **argv)
@@ -476,18 +513,9 @@ static int exec_report(const struct cli_command *self, int argc, char **argv)
 	int key;
 
 	cli_parser_init(&parser, self, argc, argv);
-	while ((key = cli_parse(&parser))) {
-		uint64_t *value = key == 'p' ? &r.pid : &r.top;
-
-		if (!cli_parse_unsigned(parser.arg, INT32_MAX, value))
-			cli_usage_error(self, "\"%s\" is not a number", parser.arg);
-	}
-	if (!parser.n_words || parser.n_words > 2)
-		cli_usage_error(self, parser.n_words ? "too many arguments; expected one trace" :
-						       "no trace given");
-	r.path = parser.words[parser.n_words - 1];
-	if (parser.n_words == 2)
-		take_kind(&r, &parser);
+	while ((key = cli_parse(&parser)))
+		take_option(&r, &parser, key);
+	take_words(&r, &parser);
 	if (r.top == UINT64_MAX)
 		r.top = r.kind || cli_settings.json ? 0 : TOP_OF_OVERVIEW;
 	return run(&r);
@@ -499,7 +527,8 @@ const struct cli_command_ops cmd_report = {
 		"  sleepers  time asleep, waiting for a CPU and running, by thread\n"
 		"  events    number, first and last time, by event\n"
 		"\n"
-		"Without the name of a table, prints an overview with the top rows of each.\n"
+		"Without the name of a table, prints an overview with the top rows of each; without\n"
+		"TRACE, reads the newest kernlens-YYYYmmdd-HHMMSS in this directory.\n"
 		"syscalls requires the events of the group syscalls; sleepers requires\n"
 		"sched_switch, sched_waking and sched_wakeup.\n"
 		"\n"
