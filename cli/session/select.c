@@ -84,7 +84,7 @@ static void take_maskset(struct cli_select *select, const struct cli_parser *par
 	select->maskset = KL_MASKSET_FIRST_USER;
 }
 
-static void add_events(struct cli_select *select, const struct cli_command *command, char *events)
+void cli_select_add(struct cli_select *select, const struct cli_command *command, char *events)
 {
 	select->events = select->events ? cli_format("%s,%s", select->events, events) : events;
 	if (select->n_specs == CLI_SPECS_MAX)
@@ -92,20 +92,11 @@ static void add_events(struct cli_select *select, const struct cli_command *comm
 	select->spec[select->n_specs++] = events;
 }
 
-void cli_select_strace(struct cli_select *select, const struct cli_command *command)
-{
-	static char calls[] = "syscalls", decoding[] = "strace_*";
-
-	if (!select->n_specs && select->maskset < 0)
-		add_events(select, command, calls);
-	add_events(select, command, decoding);
-}
-
 bool cli_select_option(struct cli_select *select, const struct cli_parser *parser, int key)
 {
 	switch (key) {
 	case 'e':
-		add_events(select, parser->command, parser->arg);
+		cli_select_add(select, parser->command, parser->arg);
 		return true;
 	case 'v':
 		select->variables = select->variables ?

@@ -92,11 +92,20 @@ bool cli_select_has_tasks(const struct cli_select *select);
 bool cli_select_option(struct cli_select *select, const struct cli_parser *parser, int key);
 
 /**
+ * cli_select_add - add events, as with -e
+ * @select: changed
+ * @command: for messages
+ * @events: must stay valid
+ */
+void cli_select_add(struct cli_select *select, const struct cli_command *command, char *events);
+
+/**
  * cli_select_strace - add the events that the format strace needs
  * @select: options, all of which have been handled
  * @command: for messages
  *
- * Adds all system calls if no other events have been requested.
+ * Adds all system calls if no other events have been requested. In -e, the name of a system call
+ * stands for its entry and exit, and "trace=" may precede it, as for strace.
  */
 void cli_select_strace(struct cli_select *select, const struct cli_command *command);
 

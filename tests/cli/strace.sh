@@ -32,7 +32,9 @@ kl live --format strace -o live.txt -- cat /etc/hostname
 expect "live" 0
 check "live decodes, too" grep -Eq 'execve\(".*/cat", \["cat", "/etc/hostname"\]' live.txt
 kl record -q --no-dump --strace -e openat -o some.trace -- cat /etc/hostname
+expect "record --strace -e" 0
 kl print --format strace some.trace
+says out ' openat\(AT_FDCWD, "/etc/hostname", O_RDONLY\) += 3' "the calls that -e names"
 silent out ' read\(' "--strace adds to -e"
 
 # Without privilege: what one may trace, and nothing else.
