@@ -4,6 +4,7 @@
 #include <string.h>
 #include <kernlens/near.h>
 
+#include "base/foreign.h"
 #include "base/output.h"
 #include "commands.h"
 
@@ -45,6 +46,7 @@ void cli_print_overview(void)
  */
 const struct cli_command *cli_find_command(const char *name)
 {
+	const char *answer = cli_foreign_command(name);
 	struct kl_near near;
 
 	kl_near_init(&near, name, strlen(name));
@@ -53,8 +55,15 @@ const struct cli_command *cli_find_command(const char *name)
 			return c;
 		kl_near_offer(&near, c->name);
 	}
+	if (answer)
+		cli_usage_error(NULL, "unknown command \"%s\"; %s", name, answer);
 	if (near.best)
 		cli_usage_error(NULL, "unknown command \"%s\"; did you mean \"%s\"?", name,
 				near.best);
+	if (cli_is_program(name))
+		cli_usage_error(
+			NULL,
+			"unknown command \"%s\"; to trace a program, use kernlens record -- %s",
+			name, name);
 	cli_usage_error(NULL, "unknown command \"%s\"", name);
 }

@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "common.h"
 #include "config.h"
+#include "foreign.h"
 #include "output.h"
 
 /* The entry of a configuration file whose option is being handled, for messages. */
@@ -258,16 +259,28 @@ static void offer_options(struct kl_near *near, const struct cli_option *options
 static void unknown_option(const struct cli_command *command, const char *word)
 {
 	char *name = strndupa(word + 2, strcspn(word + 2, "="));
+	const char *answer = cli_foreign_option(command, name);
 	struct kl_near near;
 
 	kl_near_init(&near, name, strlen(name));
 	offer_options(&near, command->ops->options);
 	offer_options(&near, command->ops->shared);
 	offer_options(&near, cli_common_options);
+	if (answer)
+		cli_usage_error(command, "unknown option --%s; %s", name, answer);
 	if (near.best)
 		cli_usage_error(command, "unknown option --%s; did you mean --%s?", name,
 				near.best);
 	cli_usage_error(command, "unknown option --%s", name);
+}
+
+static void unknown_letter(const struct cli_command *command, char letter)
+{
+	const char *answer = cli_foreign_option(command, (char[]){ letter, 0 });
+
+	if (answer)
+		cli_usage_error(command, "unknown option -%c; %s", letter, answer);
+	cli_usage_error(command, "unknown option -%c", letter);
 }
 
 /* Handle common options. Returns 0 for these, else the key. */
@@ -329,7 +342,7 @@ static int parse_letter(struct cli_parser *parser)
 	const struct cli_option *option = find_option(parser->command, letter, NULL, 0);
 
 	if (!option)
-		cli_usage_error(parser->command, "unknown option -%c", letter);
+		unknown_letter(parser->command, letter);
 	if (option->arg) {
 		if (!*parser->cluster && parser->at == parser->argc)
 			cli_usage_error(parser->command, "-%c requires an argument: %s", letter,
