@@ -22,20 +22,16 @@ struct scratch {
 
 static struct scratch __percpu *scratch;
 
-/**
- * kl_syscall_text - copy as much of a user's string as is readable without a fault
- * @to: the copy
- * @from: its address
- * @most: bytes that may be copied, at most KL_STRING_MAX
- *
- * Words are read at aligned addresses, so that none reaches into the page after the string's.
- * Returns the number of bytes copied, without the NUL, which is always set; or -1 if the first byte
- * could not be read. Context: preemption off.
+/*
+ * Copy as much of a user's string as is readable without a fault. Words are read at aligned
+ * addresses, so that none reaches into the page after the string's. @whole: also the last bytes of
+ * @room that do not fill a word. Returns the number of bytes copied, without the NUL, which is
+ * always set; or -1 if the first byte could not be read.
  */
-int kl_syscall_text(char *to, unsigned long from, u32 most)
+static __always_inline int copy_text(char *to, unsigned long from, int room, bool whole)
 {
 	const struct word_at_a_time constants = WORD_AT_A_TIME_CONSTANTS;
-	int got = 0, room = most - 1;
+	int got = 0;
 	unsigned long word, bits;
 	char byte;
 
@@ -45,7 +41,7 @@ int kl_syscall_text(char *to, unsigned long from, u32 most)
 		pagefault_enable();
 		return -1;
 	}
-	for (; (from + got) % sizeof(word) && got < room; got++) {
+	for (; (from + got) % sizeof(word); got++) {
 		unsafe_get_user(byte, (const char __user *)from + got, fault);
 		to[got] = byte;
 		if (!byte)
@@ -61,7 +57,7 @@ int kl_syscall_text(char *to, unsigned long from, u32 most)
 		}
 		got += sizeof(word);
 	}
-	for (; got < room; got++) {
+	for (; whole && got < room; got++) {
 		unsafe_get_user(byte, (const char __user *)from + got, fault);
 		to[got] = byte;
 		if (!byte)
@@ -79,6 +75,20 @@ done:
 	return got;
 }
 
+/**
+ * kl_syscall_text - copy as much of a user's string as is readable without a fault
+ * @to: the copy
+ * @from: its address
+ * @most: room for the string and its NUL, from 16 to KL_STRING_MAX bytes
+ *
+ * Returns the number of bytes copied, without the NUL, which is always set; or -1 if the first byte
+ * could not be read. Context: preemption off.
+ */
+int kl_syscall_text(char *to, unsigned long from, u32 most)
+{
+	return copy_text(to, from, most - 1, true);
+}
+
 /* Returns false if a string that is not NULL could not be read. */
 static bool collect_strings(struct kl_strings *strings, const struct pt_regs *regs, u32 code)
 {
@@ -91,7 +101,7 @@ static bool collect_strings(struct kl_strings *strings, const struct pt_regs *re
 		if ((code & 3) != WIDTH_string)
 			continue;
 		text = mine->text[strings->n];
-		bytes = kl_syscall_text(text, kl_syscall_argument(regs, n), KL_STRING_MAX);
+		bytes = copy_text(text, kl_syscall_argument(regs, n), KL_STRING_MAX - 1, false);
 		if (bytes < 0) {
 			all &= !kl_syscall_argument(regs, n);
 			bytes = strscpy(text, kl_syscall_argument(regs, n) ? UNREADABLE : NO_STRING,
