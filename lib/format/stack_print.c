@@ -122,7 +122,7 @@ void kl_print_stack_json(struct kl_buffer *buffer, const struct kl_stacks *stack
 			kl_buffer_printf(buffer, ",\"offset\":%llu",
 					 (unsigned long long)frame->offset);
 		add_text(buffer, stack->kind == KL_STACK_KERNEL ? "module" : "file", frame->object);
-		if (stack->kind == KL_STACK_USER && frame->object)
+		if (stack->kind == KL_STACK_USER && frame->object && frame->place)
 			kl_buffer_printf(buffer, ",\"place\":%llu",
 					 (unsigned long long)frame->place);
 		add_text(buffer, "build_id", frame->build_id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Resolves a session's stack traces: the kernel's by /proc/kallsyms, those of programs by
- * stack_object.c. Fed by KL_IOC_STACKS, feeds format/stack.c.
+ * stack_object.c, and those of code in no file by jit.c. Fed by KL_IOC_STACKS, feeds format/stack.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include <kernlens/stack_store.h>
 #include <kernlens/symbols.h>
 #include "../base/base.h"
+#include "jit.h"
 #include "modules.h"
 #include "stack_object.h"
 #include "unwind.h"
@@ -27,6 +28,7 @@ struct kl_stack_collector {
 	struct kl_symbols *symbols;
 	uint64_t modules; /* hash of the loaded modules when the symbols were read */
 	struct kl_objects *objects;
+	struct kl_jit *jit;
 	struct kl_unwinder *unwinder;
 	uint32_t *unplaced; /* traces whose files were not known yet */
 	size_t n_unplaced, unplaced_room;
@@ -41,9 +43,10 @@ struct kl_stack_collector *kl_stack_collector_create(struct kl_session *session,
 	if (c) {
 		c->buffer = malloc(BUFFER_BYTES);
 		c->objects = kl_objects_create(session);
+		c->jit = kl_jit_create();
 		c->unwinder = c->objects ? kl_unwinder_create(session, c->objects) : NULL;
 	}
-	if (!c || !c->buffer || !c->unwinder) {
+	if (!c || !c->buffer || !c->jit || !c->unwinder) {
 		kl_stack_collector_destroy(c);
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
@@ -61,6 +64,7 @@ void kl_stack_collector_destroy(struct kl_stack_collector *c)
 		return;
 	kl_unwinder_destroy(c->unwinder);
 	kl_objects_destroy(c->objects);
+	kl_jit_destroy(c->jit);
 	kl_symbols_close(c->symbols);
 	free(c->unplaced);
 	free(c->buffer);
@@ -158,6 +162,9 @@ static bool name_user_frames(struct kl_stack_collector *c, const struct kl_abi_s
 		room = KL_FRAMES_MAX - stack->n - (n - i - 1);
 		stack->n += kl_objects_name(c->objects, frame, room, place, is_exact(about, i),
 					    c->lines);
+		/* Compiled code may also be in memory that is a file: a memfd, /dev/zero. */
+		if (!frame->symbol)
+			kl_jit_name(c->jit, about->pid, frame, is_exact(about, i));
 	}
 	return placed;
 }
@@ -245,6 +252,7 @@ int kl_stack_collect(struct kl_stack_collector *c, bool lines)
 	int ret, n = 0;
 
 	c->lines = lines;
+	kl_jit_update(c->jit);
 	ret = fetch_unplaced(c);
 	while (!ret) {
 		ret = fetch(c, next, UINT32_MAX);
