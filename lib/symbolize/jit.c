@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names code that a process has compiled itself: Node.js and others can write its addresses and names
- * to /tmp/perf-PID.map, line by line. The map of a process in a container is in
- * the container, with the process ID there.
+ * Names code that a process has compiled itself: Node.js and others can write its addresses and
+ * names to /tmp/perf-PID.map, line by line. The map of a process in a container is in the
+ * container, with the process ID there.
  */
 #include <errno.h>
 #include <fcntl.h>

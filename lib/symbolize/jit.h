@@ -17,8 +17,8 @@ void kl_jit_destroy(struct kl_jit *jit);
 void kl_jit_update(struct kl_jit *jit);
 
 /*
- * Set a frame's symbol, offset and object if its address is in code of @pid that has a name. @exact:
- * the address is not a return address. Texts live as long as @jit.
+ * Set a frame's symbol, offset and object if its address is in code of @pid that has a name.
+ * @exact: the address is not a return address. Texts live as long as @jit.
  */
 void kl_jit_name(struct kl_jit *jit, pid_t pid, struct kl_frame *frame, bool exact);
 

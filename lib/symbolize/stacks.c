@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Resolves a session's stack traces: the kernel's by /proc/kallsyms, those of programs by
- * stack_object.c, and those of code in no file by jit.c. Fed by KL_IOC_STACKS, feeds format/stack.c.
+ * stack_object.c, and those of code in no file by jit.c. Fed by KL_IOC_STACKS, feeds
+ * format/stack.c.
  */
 #include <errno.h>
 #include <stdio.h>
