@@ -16,7 +16,9 @@
 #include "../base/texts.h"
 #include "jit.h"
 
-#define BYTES_MAX (256l << 20) /* of a map */
+/* Anybody may write maps, so what is read and kept of all of them is limited. */
+#define BYTES_MAX (128ll << 20)
+#define CODES_MAX (2u << 20)
 #define PROCESSES_MAX 4096u
 #define NAME_MAX_BYTES 1024
 
@@ -47,10 +49,17 @@ struct process {
 	size_t n, room;
 };
 
+/*
+ * @bytes, @codes: of all maps, that have been read
+ * @last: process of the last frame
+ */
 struct kl_jit {
 	struct kl_texts texts;
 	struct process *process;
 	size_t n, room;
+	size_t last;
+	long long bytes;
+	size_t codes;
 };
 
 struct kl_jit *kl_jit_create(void)
@@ -170,6 +179,7 @@ static int add_line(struct kl_jit *jit, struct process *p, char *line)
 	if (kl_texts_keep(&jit->texts, &code.name))
 		return -ENOMEM;
 	p->code[p->n++] = code;
+	jit->codes++;
 	return 0;
 }
 
@@ -187,7 +197,8 @@ static void arrange(struct process *p)
 {
 	size_t n = 0;
 
-	qsort(p->code, p->n, sizeof(*p->code), by_address);
+	if (p->n)
+		qsort(p->code, p->n, sizeof(*p->code), by_address);
 	for (size_t i = 0; i < p->n; i++) {
 		if (n && p->code[n - 1].start == p->code[i].start)
 			n--;
@@ -211,13 +222,15 @@ static void read_lines(struct kl_jit *jit, struct process *p, int fd)
 	if (fseeko(file, p->at, SEEK_SET))
 		goto out;
 	/* A line without an end may still be being written, or is longer than a name should be. */
-	while (p->at < BYTES_MAX && fgets(line, sizeof(line), file)) {
+	while (jit->bytes < BYTES_MAX && jit->codes < CODES_MAX &&
+	       fgets(line, sizeof(line), file)) {
 		bool begins = whole;
 
 		whole = strchr(line, '\n');
 		if (!whole && strlen(line) < sizeof(line) - 1)
 			break;
 		p->at += (off_t)strlen(line);
+		jit->bytes += (long long)strlen(line);
 		if (begins && add_line(jit, p, line))
 			break;
 	}
@@ -252,9 +265,13 @@ static struct process *find_process(struct kl_jit *jit, pid_t pid)
 	struct process *grown;
 	char path[48];
 
+	if (jit->last < jit->n && jit->process[jit->last].pid == pid)
+		return &jit->process[jit->last];
 	for (size_t i = 0; i < jit->n; i++)
-		if (jit->process[i].pid == pid)
+		if (jit->process[i].pid == pid) {
+			jit->last = i;
 			return &jit->process[i];
+		}
 	if (jit->n == PROCESSES_MAX)
 		return NULL;
 	grown = kl_array_grow(jit->process, jit->n, &jit->room, sizeof(*grown));

@@ -18,6 +18,7 @@
 #   lib-watch    rules of alarms: what they mean, each error with its position
 #   lib-set      requests to set parameters of a process, as text
 #   lib-stack    stack traces as text, round trip, cut and damaged
+#   lib-jit      maps of compiled code: read, growing, damaged, another's
 #   lib-address  names of addresses, and they and stack traces in BER, damaged
 #   lib-program  blocks of programs: syntax, files intact and damaged
 #   lib-path     paths through functions: random graphs and walks
@@ -28,7 +29,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest variables print strace filter tlv ber maskset reader record stack address watch set program path \
+LIB_TEST_NAMES := config schema trace manifest variables print strace filter tlv ber maskset reader record stack jit address watch set program path \
 	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
