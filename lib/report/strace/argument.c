@@ -116,12 +116,7 @@ bool kl_no_open_mode(const struct kl_call *c, unsigned int i)
 
 void kl_put_open_flags(struct kl_buffer *out, uint64_t flags)
 {
-	kl_call_choice(out, &kl_words_open_modes, flags & O_ACCMODE);
-	flags &= ~(uint64_t)O_ACCMODE;
-	if (flags) {
-		kl_buffer_add_char(out, '|');
-		kl_call_flags(out, &kl_words_open, flags);
-	}
+	kl_call_choice_flags(out, &kl_words_open_modes, &kl_words_open, flags, O_ACCMODE);
 }
 
 void kl_arg_open(struct kl_call *c, unsigned int i, const struct kl_kind *kind)
@@ -131,24 +126,13 @@ void kl_arg_open(struct kl_call *c, unsigned int i, const struct kl_kind *kind)
 
 void kl_arg_map_flags(struct kl_call *c, unsigned int i, const struct kl_kind *kind)
 {
-	uint64_t flags = c->arg[i];
-
-	kl_call_choice(c->out, &kl_words_map_types, flags & 15);
-	if (flags & ~15ull) {
-		kl_buffer_add_char(c->out, '|');
-		kl_call_flags(c->out, &kl_words_map_flags, flags & ~15ull);
-	}
+	kl_call_choice_flags(c->out, &kl_words_map_types, &kl_words_map_flags, c->arg[i], 15);
 }
 
 void kl_arg_statx_flags(struct kl_call *c, unsigned int i, const struct kl_kind *kind)
 {
-	uint32_t flags = c->arg[i], sync = flags & AT_STATX_SYNC_TYPE;
-
-	kl_call_choice(c->out, &kl_words_statx_sync, sync);
-	if (flags & ~AT_STATX_SYNC_TYPE) {
-		kl_buffer_add_char(c->out, '|');
-		kl_call_flags(c->out, &kl_words_at_flags, flags & ~(uint32_t)AT_STATX_SYNC_TYPE);
-	}
+	kl_call_choice_flags(c->out, &kl_words_statx_sync, &kl_words_at_flags, (uint32_t)c->arg[i],
+			     AT_STATX_SYNC_TYPE);
 }
 
 static bool is_null(const struct kl_call *c, unsigned int i)

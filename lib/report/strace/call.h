@@ -194,6 +194,10 @@ struct kl_wordlist {
 void kl_call_choice(struct kl_buffer *out, const struct kl_wordlist *list, uint64_t number);
 void kl_call_flags(struct kl_buffer *out, const struct kl_wordlist *list, uint64_t number);
 
+/* A choice in the bits of @mask, and flags in the others, if any are set. */
+void kl_call_choice_flags(struct kl_buffer *out, const struct kl_wordlist *choices,
+			  const struct kl_wordlist *flags, uint64_t number, uint64_t mask);
+
 #define KL_WORDLIST(name) extern const struct kl_wordlist kl_words_##name;
 #include "wordlists.def"
 #undef KL_WORDLIST

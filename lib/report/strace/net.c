@@ -13,13 +13,8 @@
 
 void kl_arg_socket_type(struct kl_call *c, unsigned int i, const struct kl_kind *kind)
 {
-	uint32_t type = c->arg[i];
-
-	kl_call_choice(c->out, &kl_words_socket_types, type & 15);
-	if (type & ~15u) {
-		kl_buffer_add_char(c->out, '|');
-		kl_call_flags(c->out, &kl_words_socket_flags, type & ~15u);
-	}
+	kl_call_choice_flags(c->out, &kl_words_socket_types, &kl_words_socket_flags,
+			     (uint32_t)c->arg[i], 15);
 }
 
 /* Which protocols there are depends on the domain. */

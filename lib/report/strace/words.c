@@ -242,3 +242,13 @@ void kl_call_flags(struct kl_buffer *out, const struct kl_wordlist *list, uint64
 	else if (number)
 		kl_buffer_printf(out, "|%#llx", (unsigned long long)number);
 }
+
+void kl_call_choice_flags(struct kl_buffer *out, const struct kl_wordlist *choices,
+			  const struct kl_wordlist *flags, uint64_t number, uint64_t mask)
+{
+	kl_call_choice(out, choices, number & mask);
+	if (number & ~mask) {
+		kl_buffer_add_char(out, '|');
+		kl_call_flags(out, flags, number & ~mask);
+	}
+}
