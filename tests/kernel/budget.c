@@ -744,16 +744,6 @@ static FRAMES int open_nothing(int rounds)
 	return 0;
 }
 
-/* Seconds per instruction, by the guest's clock. */
-static double instruction_seconds(void)
-{
-	double begun = now_seconds();
-	u64 n = 10000000;
-
-	__asm__ volatile("1: dec %0; jnz 1b" : "+r"(n));
-	return (now_seconds() - begun) / 20000000;
-}
-
 static double call_seconds(void)
 {
 	deeply(100, open_nothing, ROUNDS);
@@ -793,7 +783,7 @@ static void measure_dear(int to, enum dear which, bool refused)
 		if (kl_use(fd, MASKSET))
 			bail("use: %s", kl_why(fd));
 		call_seconds();
-		result = (call_seconds() - without) / instruction_seconds();
+		result = (call_seconds() - without) / kl_instruction_seconds();
 	}
 	if (write(to, &result, sizeof(result)) != sizeof(result))
 		bail("write");

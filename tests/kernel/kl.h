@@ -297,6 +297,16 @@ static inline double now_seconds(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
+/* Seconds per instruction, by the guest's clock. */
+static inline double kl_instruction_seconds(void)
+{
+	double begun = now_seconds();
+	u64 n = 10000000;
+
+	__asm__ volatile("1: dec %0; jnz 1b" : "+r"(n));
+	return (now_seconds() - begun) / 20000000;
+}
+
 static inline void sleep_ms(unsigned int ms)
 {
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000l };

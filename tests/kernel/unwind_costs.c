@@ -154,16 +154,6 @@ static double call_seconds(void)
 	return least;
 }
 
-/* Seconds for an instruction, by the guest's clock. */
-static double instruction_seconds(void)
-{
-	double begun = now_seconds();
-	u64 n = 10000000;
-
-	__asm__ volatile("1: dec %0; jnz 1b" : "+r"(n));
-	return (now_seconds() - begun) / 20000000;
-}
-
 /* A rule that takes a trace at each getppid(), or not. */
 static int use_rule(int fd, u32 maskset, bool traces)
 {
@@ -230,7 +220,7 @@ static void refuse(struct costs *costs)
 static void use(struct costs *costs)
 {
 	make_mappings();
-	costs->instructions = (used_seconds(true) - used_seconds(false)) / instruction_seconds();
+	costs->instructions = (used_seconds(true) - used_seconds(false)) / kl_instruction_seconds();
 }
 
 static void as_user(void (*run)(struct costs *), struct costs *costs)

@@ -121,38 +121,42 @@ static bool is_there(int fd, u32 event)
 	return !kl_call(fd, KL_IOC_EVENT_INFO, &info) && !info.absent;
 }
 
-static void use_rules(int fd)
+/* A maskset that logs all system calls, to which more is added before it is used. */
+static struct kl_abi_maskset calls_maskset(int fd)
 {
-	static struct kl_abi_maskset m;
+	struct kl_abi_maskset m = { .size = sizeof(m), .id = KL_MASKSET_FIRST_USER };
 
-	memset(&m, 0, sizeof(m));
-	m.size = sizeof(m);
-	m.id = KL_MASKSET_FIRST_USER;
 	for (u32 id = KL_EV_SYSCALL_ENTRY; id < KL_EV_MAX; id++)
 		m.handler[id] = is_there(fd, id) ? KL_HANDLER_log : KL_HANDLER_nothing;
+	return m;
+}
+
+static void use_maskset(int fd, struct kl_abi_maskset *m)
+{
+	if (kl_call(fd, KL_IOC_MASKSET_WRITE, m) || kl_use(fd, m->id))
+		bail("maskset: %s", kl_why(fd));
+}
+
+static void use_rules(int fd)
+{
+	struct kl_abi_maskset m = calls_maskset(fd);
+
 	m.handler[KL_EV_sched_switch] = KL_ACTION_RULE;
 	m.handler[KL_EV_sched_wakeup] = KL_HANDLER_log;
 	m.handler[KL_EV_sched_process_exec] = KL_ACTION_RULE + 1;
 	m.handler[KL_EV_sched_process_exit] = KL_HANDLER_log;
 	m.handler[KL_EV_mark] = KL_HANDLER_log;
-	if (kl_call(fd, KL_IOC_MASKSET_WRITE, &m) || kl_use(fd, KL_MASKSET_FIRST_USER))
-		bail("maskset: %s", kl_why(fd));
+	use_maskset(fd, &m);
 }
 
 /* What `record --strace` requests. */
 static void use_memory(int fd)
 {
-	static struct kl_abi_maskset m;
+	struct kl_abi_maskset m = calls_maskset(fd);
 
-	memset(&m, 0, sizeof(m));
-	m.size = sizeof(m);
-	m.id = KL_MASKSET_FIRST_USER;
-	for (u32 id = KL_EV_SYSCALL_ENTRY; id < KL_EV_MAX; id++)
-		m.handler[id] = is_there(fd, id) ? KL_HANDLER_log : KL_HANDLER_nothing;
 	for (u32 id = KL_EV_strace_memory; id <= KL_EV_strace_exit; id++)
 		m.handler[id] = KL_HANDLER_log;
-	if (kl_call(fd, KL_IOC_MASKSET_WRITE, &m) || kl_use(fd, KL_MASKSET_FIRST_USER))
-		bail("maskset: %s", kl_why(fd));
+	use_maskset(fd, &m);
 }
 
 static void set_up(int fd, enum way way, struct search *s)
