@@ -453,7 +453,6 @@ static int run(struct report *r)
 	return status;
 }
 
-/* The report's name is the first of two words. */
 /* Returns false if the word is no table, and may be a trace. */
 static bool find_kind(struct report *r, const char *word)
 {
@@ -463,6 +462,7 @@ static bool find_kind(struct report *r, const char *word)
 	return r->kind;
 }
 
+/* The table's name is the first word. */
 static void take_kind(struct report *r, const struct cli_parser *parser)
 {
 	const char *word = parser->words[0];
