@@ -132,6 +132,24 @@ static int compare(const void *left, const void *right)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
+/* The kernel's symbols are in order already; those of modules follow. */
+static void sort(struct symbol *symbol, size_t n)
+{
+	size_t sorted = 1, least;
+
+	while (sorted < n && compare(&symbol[sorted - 1], &symbol[sorted]) <= 0)
+		sorted++;
+	if (sorted >= n)
+		return;
+	least = sorted;
+	for (size_t i = sorted + 1; i < n; i++)
+		if (compare(&symbol[i], &symbol[least]) < 0)
+			least = i;
+	while (sorted && compare(&symbol[sorted - 1], &symbol[least]) > 0)
+		sorted--;
+	qsort(symbol + sorted, n - sorted, sizeof(*symbol), compare);
+}
+
 static uint32_t hash_name(const char *name)
 {
 	uint32_t hash = 2166136261u;
@@ -180,7 +198,7 @@ struct kl_symbols *kl_symbols_open(const char *path)
 	if (!ret && !symbols->n)
 		ret = kl_fail(EINVAL, "%s has no symbols", path);
 	if (!ret) {
-		qsort(symbols->symbol, symbols->n, sizeof(*symbols->symbol), compare);
+		sort(symbols->symbol, symbols->n);
 		ret = index_names(symbols);
 	}
 	if (!ret)

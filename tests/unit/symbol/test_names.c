@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Functions, lines and inlined functions of a known program (tests/cli/stack_names.cc), read in a
- * separate process; the same file damaged; names of C++ and Rust; names that are near others.
+ * separate process; the same file damaged; names of C++ and Rust; names that are near others; names
+ * that match patterns.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -481,6 +483,38 @@ static void test_near(void)
 		   "long names are cut");
 }
 
+/* The word of these characters that has this number. */
+static void make_word(char *word, const char *characters, unsigned int number)
+{
+	unsigned int n = strlen(characters);
+
+	for (; number; number = (number - 1) / n)
+		*word++ = characters[(number - 1) % n];
+	*word = 0;
+}
+
+/* All patterns of up to five characters, with all names of up to four, as fnmatch() has them. */
+static void test_patterns(void)
+{
+	unsigned int fit = 0, differ = 0;
+	char pattern[8], name[8];
+
+	for (unsigned int i = 0; i < 1365; i++)
+		for (unsigned int k = 0; k < 31; k++) {
+			bool fits;
+
+			make_word(pattern, "ab*?", i);
+			make_word(name, "ab", k);
+			fits = kl_name_fits(pattern, name);
+			fit += fits;
+			differ += fits != !fnmatch(pattern, name, 0);
+		}
+	unit_check(fit > 5000 && !differ, "patterns match what fnmatch() matches");
+	unit_check(kl_name_fits("[a-c]x*", "bxy") && !kl_name_fits("[a-c]x*", "dxy") &&
+			   kl_name_fits("a\\*", "a*") && !kl_name_fits("a\\*", "ab"),
+		   "sets of characters, and quoted ones");
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -494,6 +528,7 @@ int main(void)
 	test_flickering();
 	test_demangle();
 	test_near();
+	test_patterns();
 	free(program);
 	return unit_end();
 }

@@ -378,6 +378,12 @@ static void test_find(const struct kl_symbols *symbols)
 	unit_check(!kl_symbols_at(symbols, 0xffffffff81000000, &symbol, &offset) && !offset &&
 			   !strcmp(symbol.name, "_text"),
 		   "of several at an address the first");
+	unit_check(!kl_symbols_at(symbols, 0x34e84, &symbol, &offset) && offset == 4 &&
+			   !kl_symbols_at(symbols, 0xffffffff81000404, &symbol, &offset) &&
+			   !strcmp(symbol.name, "vfs_read") &&
+			   !kl_symbols_at(symbols, 0xffffffffc0000010, &symbol, &offset) &&
+			   !strcmp(symbol.module, "other"),
+		   "symbols in any order are found");
 	unit_check(kl_symbols_at(symbols, 0x1000, &symbol, &offset) == -ENOENT &&
 			   kl_symbols_at(symbols, 0xffffffff90000000, &symbol, &offset) == -ENOENT,
 		   "an address that is nobody's");
