@@ -13,8 +13,16 @@
 #include "../core/session.h"
 #include "kernel.h"
 #include "map.h"
+#include "splice.h"
 
 #define BEHIND_CALL 4 /* instructions searched for a reader of the flags that a call left */
+
+#define UNUSED_TIME (60 * HZ) /* that the map is kept, as the next command often needs it */
+
+static void free_if_unused(struct work_struct *work);
+static DECLARE_DELAYED_WORK(unused_work, free_if_unused);
+static unsigned long unused_since; /* in jiffies */
+static bool used;
 
 struct kl_map kl_map = { .modules = LIST_HEAD_INIT(kl_map.modules) };
 
@@ -499,8 +507,27 @@ void kl_map_part_free(struct kl_map_part *part)
 	*part = (struct kl_map_part){};
 }
 
+static void free_map(void)
+{
+	kl_map_part_free(&kl_map.kernel);
+	kl_map.givers = 0;
+}
+
+static void free_if_unused(struct work_struct *work)
+{
+	unsigned long until;
+
+	mutex_lock(&kl_splice_lock);
+	until = unused_since + UNUSED_TIME;
+	if (!used && time_before(jiffies, until))
+		schedule_delayed_work(&unused_work, until - jiffies);
+	else if (!used)
+		free_map();
+	mutex_unlock(&kl_splice_lock);
+}
+
 /**
- * kl_map_load - create the map of the kernel's own text
+ * kl_map_load - create the map of the kernel's own text, if there is none
  * @why: set on failure
  *
  * Returns 0 or a negative errno, as kl_map_load_text(). Context: may sleep; takes some tenths of a
@@ -511,6 +538,7 @@ int kl_map_load(struct kl_error *why)
 	struct kl_map_part *part = &kl_map.kernel;
 	int error;
 
+	used = true;
 	if (part->bytes)
 		return 0;
 	part->begin = (unsigned long)kl_kernel._stext;
@@ -529,21 +557,25 @@ int kl_map_load(struct kl_error *why)
 	else if (!error)
 		error = kl_map_exclude_die(why);
 	if (error)
-		kl_map_free();
+		free_map();
 	return error;
 }
 
-static bool is_unused(unsigned long begin, unsigned long end)
+/**
+ * kl_map_release - nothing uses the map any more; the maps of modules are freed already
+ */
+void kl_map_release(void)
 {
-	return false;
+	used = false;
+	unused_since = jiffies;
+	schedule_delayed_work(&unused_work, UNUSED_TIME);
 }
 
 /**
- * kl_map_free - free the map
+ * kl_map_deinit - free the map, after the last splice
  */
-void kl_map_free(void)
+void kl_map_deinit(void)
 {
-	kl_map_prune(is_unused);
-	kl_map_part_free(&kl_map.kernel);
-	kl_map.givers = 0;
+	cancel_delayed_work_sync(&unused_work);
+	free_map();
 }

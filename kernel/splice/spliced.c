@@ -368,15 +368,14 @@ static bool is_spliced(unsigned long begin, unsigned long end)
 }
 
 /**
- * kl_splices_rest - free the maps of text without splices
+ * kl_splices_rest - free the maps of modules without splices now, and the kernel's map later
  */
 void kl_splices_rest(void)
 {
 	lockdep_assert_held(&kl_splice_lock);
-	if (windows)
-		kl_map_prune(is_spliced);
-	else
-		kl_map_free();
+	kl_map_prune(is_spliced);
+	if (!windows)
+		kl_map_release();
 }
 
 /**
@@ -597,4 +596,5 @@ void kl_splices_deinit(void)
 	unregister_reboot_notifier(&reboot_block);
 	if (handles_breakpoints)
 		unregister_die_notifier(&kl_splice_die_block);
+	kl_map_deinit();
 }
