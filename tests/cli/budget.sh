@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # The cost limit of an event, and sessions that exceed their CPU limit, as the commands report them.
 
 parameters=/sys/module/kernlens/parameters

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # What -e accepts beyond names: filters, rules with tables, and probe points that no table lists.
 
 # rule FILTER: applies FILTER to the first rule in JSON.

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # The snapshot handler: copies a flight recorder's buffers while recording continues.
 
 # whole TRACE [READER]: nothing in TRACE is torn or cut, and READER finds as many records in it.
