@@ -429,6 +429,7 @@ enum kl_stack_kind {
 
 #define KL_STACK_CUT 0x1u /* the trace was truncated */
 #define KL_STACK_EXACT 0x2u /* the first frame is the current instruction, not a return address */
+#define KL_STACK_COPY 0x4u /* a copy of the stack follows: struct kl_abi_stack_copy */
 #define KL_STACK_DOUBT_SHIFT 4 /* the flags from here on: enum kl_stack_doubt */
 
 /*
@@ -463,6 +464,31 @@ struct kl_abi_stack {
 };
 
 KL_ABI_ASSERT(sizeof(struct kl_abi_stack) == 24, "trace");
+
+/*
+ * A copy of the stack of a user trace, from its last certain frame on, whose file had no unwind
+ * table yet. Follows the file positions, and is followed by the ranges of code that words of the
+ * stack point into, and by the words. User space finds the callers in it (unwind_walk.h).
+ */
+struct kl_abi_stack_copy {
+	__u64 sp; /* address of the first word */
+	__u64 bp;
+	__u32 words; /* at most KL_STACK_COPY_WORDS_MAX */
+	__u16 ranges; /* at most KL_STACK_COPY_RANGES_MAX */
+	__u16 bp_known; /* bp is that of the frame */
+};
+
+/* A mapping of code. */
+struct kl_abi_stack_range {
+	__u64 start;
+	__u64 bytes;
+	__u64 place; /* file position of the start, as of frames */
+};
+
+#define KL_STACK_COPY_WORDS_MAX 4096u
+#define KL_STACK_COPY_RANGES_MAX 16u
+
+KL_ABI_ASSERT(sizeof(struct kl_abi_stack_copy) == 24, "copy of a stack");
 
 #define KL_STACK_PLACE_SHIFT 48
 #define KL_STACK_OBJECTS_MAX 1024u

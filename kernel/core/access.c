@@ -174,3 +174,17 @@ bool kl_access_shows_current(const struct kl_session *s)
 	return !(s->gate & KL_GATE_OWN) ||
 	       ((in_task() || kl_tick_registers()) && kl_access_may_see(s->owner, current));
 }
+
+/**
+ * kl_access_reads_memory - may records contain memory of the tasks that a session shows?
+ * @s: the session
+ *
+ * The kernel asks the security modules before a task's memory may be read (ptrace's attach rule),
+ * which is not possible in a probe. An owner without privilege gets that of tasks for which they
+ * were asked when the tasks were added to the session, and of the tasks that these create. Context:
+ * any.
+ */
+bool kl_access_reads_memory(const struct kl_session *s)
+{
+	return !(s->gate & KL_GATE_OWN) || (s->gate & KL_GATE_TASKS && !READ_ONCE(s->untraceable));
+}

@@ -317,5 +317,6 @@ bool kl_access_may_read(const struct kl_session *s, const struct cred *cred, u32
 bool kl_access_may_change(const struct kl_session *s, const struct cred *cred, u32 may);
 bool kl_access_is_sealed(void);
 bool kl_access_shows_current(const struct kl_session *s);
+bool kl_access_reads_memory(const struct kl_session *s);
 
 #endif /* KL_CORE_SESSION_H */

@@ -190,6 +190,10 @@ static u64 store_user(struct kl_session *s, struct kl_stacks *stacks, u32 at, u6
 	if (start_registers() == walk.regs)
 		walk.text = this_cpu_read(stack_start.text);
 	kl_stack_walk_user(&walk, &trace.about, frame);
+	if (unlikely(walk.lacking.sp))
+		trace.copy = kl_unwind_copy(&walk);
+	if (unlikely(trace.copy))
+		trace.about.flags |= KL_STACK_COPY;
 	id = kl_stack_insert(&stacks->table, &trace);
 	if (id != KL_STACK_NO_ROOM && unlikely(!READ_ONCE(stacks->table.entry[id - 1].placed)))
 		kl_stack_place(&walk, &stacks->table.entry[id - 1]);

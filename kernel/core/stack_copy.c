@@ -136,12 +136,20 @@ static int copy_trace(const struct kl_stacks *stacks, const struct kl_stack_entr
 		      struct kl_abi_stacks *call, u32 room)
 {
 	u8 __user *to = u64_to_user_ptr(call->buffer + call->bytes);
-	u32 words = kl_stack_words(&entry->about), bytes = sizeof(entry->about) + words * 8;
+	u32 copied = 0, bytes, places = kl_stack_words(&entry->about);
+	const u64 *word = &stacks->table.word[entry->at], *copy = NULL;
 
+	/* The last word is where the copy of the stack is. */
+	if (entry->about.flags & KL_STACK_COPY)
+		copy = &stacks->unwind->copy[word[--places]];
+	if (copy)
+		copied = kl_unwind_copy_words((const struct kl_abi_stack_copy *)copy);
+	bytes = sizeof(entry->about) + (places + copied) * sizeof(u64);
 	if (bytes > room - call->bytes)
 		return 0;
 	if (copy_to_user(to, &entry->about, sizeof(entry->about)) ||
-	    copy_to_user(to + sizeof(entry->about), &stacks->table.word[entry->at], words * 8))
+	    copy_to_user(to + sizeof(entry->about), word, places * sizeof(u64)) ||
+	    copy_to_user(to + bytes - copied * sizeof(u64), copy, copied * sizeof(u64)))
 		return -EFAULT;
 	call->bytes += bytes;
 	call->n++;

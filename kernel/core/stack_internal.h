@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shared by stack.c, stack_kernel.c and stack_user.c, which take stack traces, stack_copy.c, which
- * copies them to user space, and stack_unwind.c, which takes unwind tables.
+ * Shared by stack.c, stack_kernel.c, stack_user.c and unwind_copy.c, which take stack traces,
+ * stack_copy.c, which copies them to user space, and stack_unwind.c, which takes unwind tables.
  */
 #ifndef KL_CORE_STACK_INTERNAL_H
 #define KL_CORE_STACK_INTERNAL_H
 
+#include "../../uapi/unwind_walk.h"
 #include "stack.h"
 #include "stack_table.h"
 #include "unwind.h"
@@ -16,12 +17,14 @@
  * @file: reference to the file, until the session ends
  * @table: its unwind table, until the session ends; NULL: none
  * @wanted: a walk has missed the table
+ * @copies: number of stacks copied because it has no table
  */
 struct kl_stack_object {
 	struct inode *inode;
 	struct file *file;
 	struct kl_unwind_table *table;
 	u32 wanted;
+	u32 copies;
 };
 
 #define KL_UNWIND_RULES 1024u /* powers of two */
@@ -65,16 +68,22 @@ struct kl_unwind_cache {
 };
 
 #define KL_UNWIND_LEVELS 2 /* a task, an interrupt */
+#define KL_UNWIND_COPY_WORDS (512u << 10) /* of all copies of stacks: 4 MiB */
+#define KL_UNWIND_COPIES_EACH 512u /* because of one file */
 
 /**
  * struct kl_unwind - the unwind tables of a session
  * @tables: number of tables that it has been given; changes whatever walks have found out
  * @vdso: table of the vDSO, or NULL
+ * @copied: number of words in use of @copy; the first is not used
+ * @copy: copies of the stacks of traces that have met a file without a table
  * @cpu: caches by CPU and level
  */
 struct kl_unwind {
 	u32 tables;
 	struct kl_unwind_table *vdso;
+	u32 copied;
+	u64 *copy;
 	struct kl_unwind_cache *cpu[][KL_UNWIND_LEVELS];
 };
 
@@ -101,8 +110,8 @@ struct kl_stacks {
  * @level: the context's level
  * @locked: it holds mmap_lock
  * @refused: it has tried the lock in vain
- * @bp_known: @bp is the frame pointer of the current frame
- * @ip, @sp, @bp: the current frame
+ * @at: the current frame
+ * @lacking: the first frame whose file has no table; its stack pointer is 0 if there is none
  * @cache: NULL: there are no tables
  * @key: identifies the mm and the state of its mappings
  *
@@ -116,8 +125,7 @@ struct kl_stack_walk {
 	u32 level;
 	bool locked;
 	bool refused;
-	bool bp_known;
-	u64 ip, sp, bp;
+	struct kl_unwind_frame at, lacking;
 	struct kl_unwind_cache *cache;
 	u64 key;
 };
@@ -125,11 +133,22 @@ struct kl_stack_walk {
 void kl_stack_walk_user(struct kl_stack_walk *w, struct kl_abi_stack *about, u64 *frame);
 void kl_stack_place(struct kl_stack_walk *w, struct kl_stack_entry *entry);
 void kl_stack_walk_end(struct kl_stack_walk *w);
+bool kl_stack_walk_lock(struct kl_stack_walk *w);
+bool kl_stack_is_object(const struct file *file);
 u32 kl_stack_object(struct kl_stacks *stacks, struct inode *inode, struct file *file);
 void kl_stack_user_init(void);
 void kl_stack_user_deinit(void);
 
 void kl_stack_unwind_destroy(struct kl_stacks *stacks);
+
+u32 kl_unwind_copy(struct kl_stack_walk *w);
+
+/* Size of a copy, in words. */
+static inline u32 kl_unwind_copy_words(const struct kl_abi_stack_copy *copy)
+{
+	return (sizeof(*copy) + copy->ranges * sizeof(struct kl_abi_stack_range)) / sizeof(u64) +
+	       copy->words;
+}
 
 u32 kl_stack_walk_kernel(u64 *frame, u32 most, struct pt_regs *regs, u8 *flags);
 void kl_stack_kernel_init(void);

@@ -6,21 +6,44 @@
 #ifdef __KERNEL__
 #include <linux/string.h>
 #else
+#include <stddef.h>
 #include <string.h>
 #endif
 
 #include "stack_table.h"
 
+#define AT(member) offsetof(struct kl_abi_stack, member)
+_Static_assert(AT(frames) == 4 && AT(flags) == 7, "shape_of");
+_Static_assert(AT(pid) == 8 && AT(exec) == 12, "program_of");
+
+/* The members frames, certain, kind and flags in one number, and pid and exec. */
+static u32 shape_of(const struct kl_abi_stack *about)
+{
+	u32 shape;
+
+	memcpy(&shape, (const u8 *)about + AT(frames), sizeof(shape));
+	return shape;
+}
+
+static u64 program_of(const struct kl_abi_stack *about)
+{
+	u64 program;
+
+	memcpy(&program, (const u8 *)about + AT(pid), sizeof(program));
+	return program;
+}
+
 static u32 hash_of(const struct kl_stack_table *t, const struct kl_stack_trace *trace)
 {
 	const struct kl_abi_stack *about = &trace->about;
-	u64 hash = kl_stack_mix(t->seed, (u64)about->frames << 24 | about->certain << 16 |
-						 about->kind << 8 | about->flags);
+	u64 hash = kl_stack_mix(t->seed, shape_of(about));
 
-	hash = kl_stack_mix(hash, (u64)about->pid << 32 | about->exec);
+	hash = kl_stack_mix(hash, program_of(about));
 	hash = kl_stack_mix(hash, about->start_ns);
 	for (u32 i = 0; i < about->frames; i++)
 		hash = kl_stack_mix(hash, trace->frame[i]);
+	if (about->flags & KL_STACK_COPY)
+		hash = kl_stack_mix(hash, trace->copy);
 	return hash >> 32;
 }
 
@@ -30,9 +53,8 @@ static bool is_same(const struct kl_stack_table *t, u32 id, const struct kl_stac
 	const struct kl_stack_entry *entry = &t->entry[id - 1];
 	const struct kl_abi_stack *a = &entry->about, *b = &trace->about;
 
-	return a->frames == b->frames && a->kind == b->kind && a->flags == b->flags &&
-	       a->certain == b->certain && a->pid == b->pid && a->exec == b->exec &&
-	       a->start_ns == b->start_ns &&
+	return shape_of(a) == shape_of(b) && program_of(a) == program_of(b) &&
+	       a->start_ns == b->start_ns && !(a->flags & KL_STACK_COPY) &&
 	       !memcmp(&t->word[entry->at], trace->frame, b->frames * sizeof(u64));
 }
 
@@ -69,6 +91,8 @@ static void fill(struct kl_stack_table *t, const struct kl_stack_trace *trace, u
 	memcpy(&t->word[entry->at], trace->frame, frames * sizeof(u64));
 	if (trace->about.kind == KL_STACK_USER)
 		memset(&t->word[entry->at + frames], 0, frames * sizeof(u64));
+	if (trace->about.flags & KL_STACK_COPY)
+		t->word[entry->at + 2 * frames] = trace->copy;
 }
 
 static u32 count_no_room(struct kl_stack_table *t)

@@ -20,10 +20,12 @@ enum kl_stack_state {
  * struct kl_stack_trace - a trace to be stored
  * @about: all members except `id`
  * @frame: innermost first
+ * @copy: with KL_STACK_COPY: index of the copy of the stack, which belongs to this trace only
  */
 struct kl_stack_trace {
 	struct kl_abi_stack about;
 	const u64 *frame;
+	u32 copy;
 };
 
 /**
@@ -31,7 +33,7 @@ struct kl_stack_trace {
  * @about: all members, with the trace's id
  * @hash: of the trace
  * @at: index of its first word in the arena; in a user trace, the frames are followed by their
- *      places
+ *      places, and by the index of the copy of the stack if there is one
  * @state: enum kl_stack_state
  * @placed: the places of its frames are known
  */
@@ -89,7 +91,8 @@ static __always_inline u64 kl_stack_mix(u64 hash, u64 word)
 /* Number of arena words that a trace takes. */
 static __always_inline u32 kl_stack_words(const struct kl_abi_stack *about)
 {
-	return about->frames * (about->kind == KL_STACK_USER ? 2u : 1u);
+	return about->frames * (about->kind == KL_STACK_USER ? 2u : 1u) +
+	       !!(about->flags & KL_STACK_COPY);
 }
 
 #endif /* KL_CORE_STACK_TABLE_H */

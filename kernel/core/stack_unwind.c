@@ -18,7 +18,8 @@ static u64 unwind_bytes(void)
 	return kl_memory_size(sizeof(struct kl_unwind) +
 			      nr_cpu_ids * sizeof(((struct kl_unwind *)NULL)->cpu[0])) +
 	       kl_memory_size(sizeof(struct kl_unwind_cache)) * KL_UNWIND_LEVELS *
-		       num_possible_cpus();
+		       num_possible_cpus() +
+	       kl_memory_size(KL_UNWIND_COPY_WORDS * sizeof(u64));
 }
 
 static void free_unwind(struct kl_unwind *unwind)
@@ -28,6 +29,7 @@ static void free_unwind(struct kl_unwind *unwind)
 	for (u32 cpu = 0; cpu < nr_cpu_ids; cpu++)
 		for (u32 i = 0; i < KL_UNWIND_LEVELS; i++)
 			kvfree(unwind->cpu[cpu][i]);
+	kvfree(unwind->copy);
 	kfree(unwind);
 }
 
@@ -39,6 +41,12 @@ static struct kl_unwind *create_unwind(void)
 
 	if (!unwind)
 		return NULL;
+	unwind->copied = 1;
+	unwind->copy = kvcalloc(KL_UNWIND_COPY_WORDS, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	if (!unwind->copy) {
+		free_unwind(unwind);
+		return NULL;
+	}
 	for_each_possible_cpu(cpu) {
 		for (u32 i = 0; i < KL_UNWIND_LEVELS; i++) {
 			unwind->cpu[cpu][i] = kvzalloc_node(sizeof(*unwind->cpu[cpu][i]),

@@ -18,11 +18,6 @@
 
 #define OBJECT_PROBES 16
 
-/* Of the registers in a signal frame, from its stack pointer. */
-#define SIGNAL_BP 120
-#define SIGNAL_SP 160
-#define SIGNAL_IP 168
-
 /**
  * struct lock_cpu - per-CPU state for holding mmap_lock
  * @unlocking: mmap_lock of some mm is held, or is about to be taken
@@ -47,8 +42,13 @@ static void unlock_later(struct irq_work *work)
 	WRITE_ONCE(cpu->unlocking, 0);
 }
 
-/* Tries once for each walk. The lock is held until the walk ends. */
-static bool lock(struct kl_stack_walk *w)
+/**
+ * kl_stack_walk_lock - hold mmap_lock until the walk ends
+ * @w: the walk
+ *
+ * Tries once for each walk. Returns whether the lock is held.
+ */
+bool kl_stack_walk_lock(struct kl_stack_walk *w)
 {
 	if (w->locked || w->refused)
 		return w->locked;
@@ -120,12 +120,15 @@ u32 kl_stack_object(struct kl_stacks *stacks, struct inode *inode, struct file *
 	return 0;
 }
 
-/*
+/**
+ * kl_stack_is_object - may a file be given an object number?
+ * @file: of a mapping
+ *
  * Program text is in a regular file on a file system. Other files that can be mapped, such as
  * kernlens's own descriptors, may hold a reference to the session; a reference to them from here
  * would be a cycle that is never freed.
  */
-static bool is_object(const struct file *file)
+bool kl_stack_is_object(const struct file *file)
 {
 	const struct inode *inode = file_inode(file);
 
@@ -144,13 +147,14 @@ void kl_stack_place(struct kl_stack_walk *w, struct kl_stack_entry *entry)
 	const u64 *frame = &w->stacks->table.word[entry->at];
 	u64 *place = &w->stacks->table.word[entry->at + entry->about.frames];
 
-	if (!lock(w))
+	if (!kl_stack_walk_lock(w))
 		return;
 	for (u32 i = 0; i < entry->about.frames; i++) {
 		const struct vm_area_struct *vma = find_vma(current->mm, frame[i]);
 		u64 object;
 
-		if (!vma || vma->vm_start > frame[i] || !vma->vm_file || !is_object(vma->vm_file))
+		if (!vma || vma->vm_start > frame[i] || !vma->vm_file ||
+		    !kl_stack_is_object(vma->vm_file))
 			continue;
 		object = kl_stack_object(w->stacks, file_inode(vma->vm_file), vma->vm_file);
 		if (object)
@@ -201,7 +205,7 @@ static void describe(struct kl_stack_walk *w, const struct vm_area_struct *vma,
 		range->place = 0;
 		/* Pairs with publish in stack_unwind.c. */
 		range->table = smp_load_acquire(&w->stacks->unwind->vdso);
-	} else if (vma->vm_file && is_object(vma->vm_file)) {
+	} else if (vma->vm_file && kl_stack_is_object(vma->vm_file)) {
 		range->doubt = KL_STACK_NO_TABLE;
 		range->table = table_of(w, vma->vm_file);
 	}
@@ -224,7 +228,7 @@ static const struct kl_unwind_range *find_range(struct kl_stack_walk *w, u64 add
 		if (address - mm->range[i].start < mm->range[i].bytes)
 			return &mm->range[i];
 	*doubt = KL_STACK_BUSY;
-	if (!lock(w))
+	if (!kl_stack_walk_lock(w))
 		return NULL;
 	*doubt = KL_STACK_INCONSISTENT;
 	vma = find_vma(current->mm, address);
@@ -270,13 +274,8 @@ static __always_inline u32 rule_of(struct kl_stack_walk *w, u64 address)
 
 /* ------------------------------------------------------------------- steps */
 
-static bool is_return_address(u64 address)
-{
-	return address >= PAGE_SIZE && address < TASK_SIZE_MAX;
-}
-
 /* Page faults are disabled. */
-static __always_inline bool read_word(u64 at, u64 *word)
+static __always_inline bool read_word(const void *stack, u64 at, __u64 *word)
 {
 	const u64 __user *from = (const u64 __user *)at;
 
@@ -290,78 +289,6 @@ fault:
 	return false;
 }
 
-static enum kl_stack_doubt leave_signal(struct kl_stack_walk *w)
-{
-	u64 sp = w->sp;
-
-	if (!read_word(sp + SIGNAL_IP, &w->ip) || !read_word(sp + SIGNAL_SP, &w->sp) ||
-	    !read_word(sp + SIGNAL_BP, &w->bp))
-		return KL_STACK_NOT_READABLE;
-	w->bp_known = true;
-	return is_return_address(w->ip) ? KL_STACK_SURE : KL_STACK_INCONSISTENT;
-}
-
-/* The canonical frame address. */
-static __always_inline enum kl_stack_doubt find_cfa(const struct kl_stack_walk *w, u32 rule,
-						    u64 *cfa)
-{
-	u32 kind = kl_unwind_kind_of(rule);
-
-	if (likely(kind == KL_UNWIND_SP)) {
-		*cfa = w->sp + 8ull * kl_unwind_a(rule);
-		return KL_STACK_SURE;
-	}
-	if (kind == KL_UNWIND_PLT) {
-		*cfa = w->sp + ((w->ip & 15) >= kl_unwind_a(rule) ? 16 : 8);
-		return KL_STACK_SURE;
-	}
-	if (kind != KL_UNWIND_AT_SP && !w->bp_known)
-		return KL_STACK_NO_RULE;
-	if (kind == KL_UNWIND_BP) {
-		*cfa = w->bp + 8ull * kl_unwind_a(rule);
-		return KL_STACK_SURE;
-	}
-	if (!read_word((kind == KL_UNWIND_AT_SP ? w->sp : w->bp) + 8ll * kl_unwind_d(rule), cfa))
-		return KL_STACK_NOT_READABLE;
-	*cfa += 8ull * kl_unwind_e(rule);
-	return KL_STACK_SURE;
-}
-
-/* Go to the caller's frame. On failure, the frame stays. */
-static __always_inline enum kl_stack_doubt step(struct kl_stack_walk *w, u32 rule)
-{
-	u32 kind = kl_unwind_kind_of(rule), b = kl_unwind_b(rule);
-	enum kl_stack_doubt doubt;
-	u64 cfa, ip, bp = w->bp;
-
-	if (unlikely(kind == KL_UNWIND_NONE))
-		return kl_unwind_a(rule);
-	if (unlikely(kind == KL_UNWIND_SIGNAL))
-		return leave_signal(w);
-	doubt = find_cfa(w, rule, &cfa);
-	if (unlikely(doubt))
-		return doubt;
-	if (unlikely(cfa <= w->sp || cfa & 7))
-		return KL_STACK_INCONSISTENT;
-	if (unlikely(!read_word(cfa - 8, &ip)))
-		return KL_STACK_NOT_READABLE;
-	if (unlikely(!is_return_address(ip)))
-		return KL_STACK_INCONSISTENT;
-	if (b == KL_UNWIND_B_LOST)
-		w->bp_known = false;
-	else if (b && unlikely(!read_word(b <= KL_UNWIND_B_CFA_MAX ?
-						  cfa - 8ull * b :
-						  w->bp + 8ll * ((s32)b - (s32)KL_UNWIND_B_BP_ZERO),
-					  &bp)))
-		return KL_STACK_NOT_READABLE;
-	else if (b)
-		w->bp_known = true;
-	w->ip = ip;
-	w->sp = cfa;
-	w->bp = bp;
-	return KL_STACK_SURE;
-}
-
 /*
  * At a function's first instructions, and at its last, the frame pointer is the caller's, so the
  * next frame would be that of the caller's caller: the return address is on the stack. At a uprobe,
@@ -371,10 +298,10 @@ static __always_inline enum kl_stack_doubt step(struct kl_stack_walk *w, u32 rul
 static bool guess_edge(struct kl_stack_walk *w)
 {
 	u32 first = w->text;
-	u64 code, from = w->sp, ip;
+	u64 code, from = w->at.sp, ip;
 
 	if (likely(!first)) {
-		if (!read_word(w->ip, &code))
+		if (!read_word(NULL, w->at.ip, &code))
 			return false;
 		first = (u32)code;
 	}
@@ -384,27 +311,27 @@ static bool guess_edge(struct kl_stack_walk *w)
 		 first != 0xe5894855 && first != 0xe58948cc && /* push %rbp; mov %rsp, %rbp */
 		 (first & 0xff) != 0xc3) /* ret */
 		return false;
-	if (!read_word(from, &ip) || !is_return_address(ip))
+	if (!read_word(NULL, from, &ip) || !kl_is_code(ip))
 		return false;
-	w->ip = ip;
-	w->sp = from + sizeof(u64);
+	w->at.ip = ip;
+	w->at.sp = from + sizeof(u64);
 	return true;
 }
 
 /* Go to the frame that the frame pointer leads to. Returns whether there is one. */
 static bool guess(struct kl_stack_walk *w, bool first)
 {
-	u64 ip, bp, at = w->bp;
+	u64 ip, bp, at = w->at.bp;
 
 	if (first && guess_edge(w))
 		return true;
-	if (at < w->sp || at & 7 || !read_word(at, &bp) || !read_word(at + sizeof(u64), &ip) ||
-	    !is_return_address(ip))
+	if (at < w->at.sp || at & 7 || !read_word(NULL, at, &bp) ||
+	    !read_word(NULL, at + sizeof(u64), &ip) || !kl_is_code(ip))
 		return false;
-	w->ip = ip;
-	w->sp = at + 2 * sizeof(u64);
-	w->bp = bp;
-	w->bp_known = true;
+	w->at.ip = ip;
+	w->at.sp = at + 2 * sizeof(u64);
+	w->at.bp = bp;
+	w->at.bp_known = true;
 	return true;
 }
 
@@ -415,10 +342,10 @@ static void begin(struct kl_stack_walk *w)
 	/* Pairs with kl_stack_unwind. */
 	const struct kl_unwind *unwind = smp_load_acquire(&w->stacks->unwind);
 
-	w->ip = w->regs->ip;
-	w->sp = w->regs->sp;
-	w->bp = w->regs->bp;
-	w->bp_known = true;
+	w->at.ip = w->regs->ip;
+	w->at.sp = w->regs->sp;
+	w->at.bp = w->regs->bp;
+	w->at.bp_known = true;
 	if (!unwind || w->level & 1)
 		return;
 	w->cache = unwind->cpu[smp_processor_id()][w->level / 2];
@@ -442,18 +369,21 @@ static enum kl_stack_doubt walk(struct kl_stack_walk *w, struct kl_abi_stack *ab
 	for (;;) {
 		u32 rule;
 
-		frame[n++] = w->ip;
+		frame[n++] = w->at.ip;
 		if (likely(!doubt))
 			about->certain = n;
-		rule = rule_of(w, w->ip - 1 + exact);
+		rule = rule_of(w, w->at.ip - 1 + exact);
 		if (kl_unwind_kind_of(rule) == KL_UNWIND_END)
 			break;
 		/* The ABI's mark of the outermost frame, where the dynamic linker begins. */
-		if (rule == no_rule(KL_STACK_NO_RULE) && w->bp_known && !w->bp)
+		if (rule == no_rule(KL_STACK_NO_RULE) && w->at.bp_known && !w->at.bp)
 			break;
-		why = step(w, rule);
+		why = kl_unwind_step(&w->at, rule, read_word, NULL);
 		exact = kl_unwind_kind_of(rule) == KL_UNWIND_SIGNAL;
 		if (unlikely(why)) {
+			/* The frame has stayed. */
+			if (why == KL_STACK_NO_TABLE && !doubt)
+				w->lacking = w->at;
 			doubt = doubt ?: why;
 			if (is_end(why) || !guess(w, n == 1))
 				break;

@@ -441,16 +441,6 @@ bool kl_syscall_memory_rows(u32 number)
 	return first_row[number];
 }
 
-/*
- * The kernel asks the security modules before a task's memory may be read (ptrace's attach rule),
- * which is not possible here. An owner without privilege gets that of tasks for which they were
- * asked when the tasks were added to the session, and of the tasks that these create.
- */
-static bool is_allowed(const struct kl_session *s)
-{
-	return !(s->gate & KL_GATE_OWN) || (s->gate & KL_GATE_TASKS && !READ_ONCE(s->untraceable));
-}
-
 /**
  * kl_syscall_memory_entry - record the memory that the kernel will read
  * @s: the session, which has strace_memory or strace_list, and whose gate allows the task
@@ -468,7 +458,7 @@ void kl_syscall_memory_entry(struct kl_session *s, const struct pt_regs *regs, u
 			     .left = KL_MEMORY_PIECES_MAX,
 			     .bytes = KL_MEMORY_BYTES_MAX };
 
-	if (!first_row[number] || !is_allowed(s))
+	if (!first_row[number] || !kl_access_reads_memory(s))
 		return;
 	take_rows(&c, KL_MEMORY_AT_ENTRY);
 	if (c.missing)
@@ -495,7 +485,7 @@ void kl_syscall_memory_exit(struct kl_session *s, const struct pt_regs *regs, u3
 			     .left = KL_MEMORY_PIECES_MAX,
 			     .bytes = KL_MEMORY_BYTES_MAX };
 
-	if (!first_row[number] || !is_allowed(s))
+	if (!first_row[number] || !kl_access_reads_memory(s))
 		return;
 	/* A new program has memory of its own. */
 	if (unread && !(kl_syscall_executes(number) && !c.result))

@@ -13,6 +13,7 @@
 #include <kernlens/stack_store.h>
 #include <kernlens/symbols.h>
 #include "../base/base.h"
+#include "callers.h"
 #include "jit.h"
 #include "modules.h"
 #include "stack_object.h"
@@ -144,28 +145,54 @@ static void name_kernel_frames(struct kl_stack_collector *c, const struct kl_abi
 	}
 }
 
-/* Returns whether the file of any frame is known. */
-static bool name_user_frames(struct kl_stack_collector *c, const struct kl_abi_stack *about,
-			     const uint8_t *at, struct kl_stack *stack)
+static const struct kl_cfi_table *table_of(void *of, uint32_t number)
 {
-	unsigned int n = count_frames(about), room;
+	struct kl_stack_collector *c = of;
+
+	return kl_unwinder_table(c->unwinder, number);
+}
+
+/* Read a user trace, and finish it if its stack has been copied. Returns its size. */
+static size_t read_user_trace(struct kl_stack_collector *c, const struct kl_abi_stack *about,
+			      const uint8_t *at, struct kl_user_trace *trace)
+{
+	unsigned int n = count_frames(about);
+	size_t bytes = 16ul * about->frames;
+
+	trace->about = *about;
+	trace->about.frames = (uint8_t)n;
+	for (unsigned int i = 0; i < n; i++) {
+		trace->address[i] = kl_get64(at + 8 * i);
+		trace->place[i] = kl_get64(at + 8 * (about->frames + i));
+	}
+	if (!(about->flags & KL_STACK_COPY))
+		return bytes;
+	kl_callers_find(trace, at + bytes, table_of, c);
+	return bytes + kl_copy_bytes(at + bytes);
+}
+
+/* Returns whether the file of any frame is known. */
+static bool name_user_frames(struct kl_stack_collector *c, const struct kl_user_trace *trace,
+			     struct kl_stack *stack)
+{
+	unsigned int n = trace->about.frames, room;
 	bool placed = false;
 
 	for (unsigned int i = 0; i < n; i++) {
-		uint64_t place = kl_get64(at + 8 * (about->frames + i));
 		struct kl_frame *frame = &stack->frame[stack->n];
+		uint64_t place = trace->place[i];
 
 		placed |= place != 0;
 		kl_unwinder_number(c->unwinder, (uint32_t)(place >> KL_STACK_PLACE_SHIFT));
-		frame->address = kl_get64(at + 8 * i);
-		frame->uncertain = i >= about->certain;
+		frame->address = trace->address[i];
+		frame->uncertain = i >= trace->about.certain;
 		/* Reserve one for each remaining frame. */
 		room = KL_FRAMES_MAX - stack->n - (n - i - 1);
-		stack->n += kl_objects_name(c->objects, frame, room, place, is_exact(about, i),
-					    c->lines);
+		stack->n += kl_objects_name(c->objects, frame, room, place,
+					    is_exact(&trace->about, i), c->lines);
 		/* Compiled code may also be in memory that is a file: a memfd, /dev/zero. */
 		if (!frame->symbol)
-			kl_jit_name(c->jit, about->pid, frame, is_exact(about, i));
+			kl_jit_name(c->jit, trace->about.pid, frame, is_exact(&trace->about, i));
 	}
 	return placed;
 }
@@ -176,22 +203,27 @@ static int take_trace(struct kl_stack_collector *c, const uint8_t *at, size_t *b
 	struct kl_frame frames[KL_FRAMES_MAX] = {};
 	struct kl_abi_stack about;
 	struct kl_stack stack = { .frame = frames };
-	bool placed = false;
+	struct kl_user_trace trace;
+	bool placed;
 
 	memcpy(&about, at, sizeof(about));
 	stack.id = about.id;
 	stack.kind = (enum kl_stack_kind)about.kind;
-	stack.flags = about.flags;
 	stack.pid = about.pid;
-	*bytes = sizeof(about) + 8ul * about.frames * (about.kind == KL_STACK_USER ? 2 : 1);
-	/* Already resolved, and its modules may be unloaded by now. */
-	if (about.kind == KL_STACK_KERNEL && about.id < c->next)
-		return 0;
-	if (about.kind == KL_STACK_KERNEL)
-		name_kernel_frames(c, &about, at + sizeof(about), &stack);
-	else
-		placed = name_user_frames(c, &about, at + sizeof(about), &stack);
-	if (about.kind == KL_STACK_USER && !placed && note_unplaced(c, about.id))
+	stack.flags = about.flags;
+	at += sizeof(about);
+	*bytes = sizeof(about) + 8ul * about.frames;
+	if (about.kind != KL_STACK_USER) {
+		/* Already resolved, and its modules may be unloaded by now. */
+		if (about.id < c->next)
+			return 0;
+		name_kernel_frames(c, &about, at, &stack);
+		return kl_stacks_add(c->stacks, &stack);
+	}
+	*bytes = sizeof(about) + read_user_trace(c, &about, at, &trace);
+	stack.flags = trace.about.flags;
+	placed = name_user_frames(c, &trace, &stack);
+	if (!placed && note_unplaced(c, about.id))
 		return -ENOMEM;
 	return kl_stacks_add(c->stacks, &stack);
 }

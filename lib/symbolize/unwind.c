@@ -39,6 +39,8 @@ struct kl_unwinder {
 	bool unavailable; /* the module has no unwind tables for us */
 	bool vdso; /* that of the vDSO has been tried */
 	bool tried[KL_STACK_OBJECTS_MAX];
+	/* compiled for traces that were taken before the module had the table */
+	struct kl_cfi_table *compiled[KL_STACK_OBJECTS_MAX];
 	struct numbered numbered[NUMBERED_MAX];
 	size_t n_numbered;
 };
@@ -58,6 +60,11 @@ void kl_unwinder_destroy(struct kl_unwinder *u)
 {
 	if (!u)
 		return;
+	for (uint32_t i = 0; i < KL_STACK_OBJECTS_MAX; i++) {
+		if (u->compiled[i])
+			kl_cfi_deinit(u->compiled[i]);
+		free(u->compiled[i]);
+	}
 	kl_libraries_destroy(u->libraries);
 	free(u);
 }
@@ -73,14 +80,21 @@ static int give(struct kl_unwinder *u, struct kl_abi_unwind *call)
 	return ret;
 }
 
+/* Compile the table of a numbered file. Returns whether that was possible. */
+static bool compile(struct kl_unwinder *u, uint32_t number, struct kl_cfi_table *table)
+{
+	struct kl_elf_process *process = kl_objects_open(u->objects, number);
+
+	return process && !kl_elf_process_unwind(process, number - 1, table);
+}
+
 /* Compile and load the table of a numbered file. */
 static void load(struct kl_unwinder *u, uint32_t number)
 {
-	struct kl_elf_process *process = kl_objects_open(u->objects, number);
 	struct kl_abi_unwind call = { .object = number };
 	struct kl_cfi_table table;
 
-	if (!process || kl_elf_process_unwind(process, number - 1, &table))
+	if (!compile(u, number, &table))
 		return;
 	call.rows = (uintptr_t)table.row;
 	call.n = (uint32_t)table.n;
@@ -98,6 +112,22 @@ void kl_unwinder_number(struct kl_unwinder *u, uint32_t number)
 	u->tried[number - 1] = true;
 	if (!give(u, &call) && !call.n)
 		load(u, number);
+}
+
+const struct kl_cfi_table *kl_unwinder_table(struct kl_unwinder *u, uint32_t number)
+{
+	struct kl_cfi_table **table;
+
+	if (!number || number > KL_STACK_OBJECTS_MAX)
+		return NULL;
+	table = &u->compiled[number - 1];
+	if (!*table) {
+		*table = calloc(1, sizeof(**table));
+		if (*table && !compile(u, number, *table))
+			**table = (struct kl_cfi_table){};
+		kl_error_clear();
+	}
+	return *table;
 }
 
 /* The vDSO is the kernel's, so it can be read in this process. */

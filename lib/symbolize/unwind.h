@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "../symbol/cfi.h"
 #include "stack_object.h"
 
 struct kl_unwinder;
@@ -25,7 +26,10 @@ void kl_unwinder_vdso(struct kl_unwinder *unwinder);
 void kl_unwinder_program(struct kl_unwinder *unwinder, const char *path);
 void kl_unwinder_process(struct kl_unwinder *unwinder, pid_t pid);
 
-/* The same for all files that turned up in traces. Returns whether there were new ones. */
+/* The table of a file, by its number, compiled when first needed; NULL: there is none. */
+const struct kl_cfi_table *kl_unwinder_table(struct kl_unwinder *unwinder, uint32_t number);
+
+/* Load the tables of all files that turned up in traces. Returns whether there were new ones. */
 bool kl_unwinder_wanted(struct kl_unwinder *unwinder);
 
 #endif /* KL_LIB_SYMBOLIZE_UNWIND_H */

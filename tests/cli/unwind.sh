@@ -68,12 +68,45 @@ for command in "ls -l /etc" "bash -c :" "perl -e print(1)" "git --version" "tar 
 	check "$command: nothing is uncertain" certain stock.json
 done
 
-# Files that turn up while recording.
-kl record -q -o exec -e syscall_entry_clock_nanosleep -v ustack -- sh -c "'$nap'; '$nap'; exec '$nap'"
+# Files that turn up while recording: the first traces carry a copy of the stack. The inode of a
+# copied program is new, so no session has its unwind table.
+for i in 1 2 3; do
+	cp "$nap" "nap$i"
+done
+kl record -q -o exec -e syscall_entry_clock_nanosleep -v ustack -- sh -c './nap1; ./nap2; exec ./nap3'
 save_json exec exec.json
-check "a program that another executes is soon known" jq -s -e \
-	'[.[] | select(any(.stacks.ustack[]; .symbol == "outer"))] |
-		length > 10 and (.[-1] | all(.stacks.ustack[]; .uncertain | not))' exec.json
+same "a program that another executes is known from its first trace on" "$(jq -r -s '[group_by(.pid)[][0]
+	.stacks.ustack | map(.symbol) | index("inner_nap") as $i | .[$i:$i + 4] | join(" ")] | unique | .[]' \
+	exec.json)" "inner_nap middle outer main"
+check "nothing is uncertain" certain exec.json
+cp "$nap" nap4
+chmod 755 nap4
+kl_nobody record -q -o /dev/shm/exec -e syscall_entry_clock_nanosleep -v ustack -- sh -c './nap4; :'
+save_json /dev/shm/exec exec.json
+same "an ordinary user's, too" "$(functions '.[0].stacks.ustack[-8:-3]' exec.json)" \
+	"usleep inner_nap middle outer main"
+check "nothing is uncertain" certain exec.json
+rm -rf /dev/shm/exec
+# A library that is loaded at run time, as Python does for a module.
+library=$(python3 -c 'import _json; print(_json.__file__)' 2>/dev/null) || library=
+if [[ $library ]]; then
+	cp "$library" ./_copied.so
+	kl record -q -o loaded -e syscall_entry_getppid -v ustack -- python3 -c '
+import importlib.machinery, importlib.util, os
+loader = importlib.machinery.ExtensionFileLoader("_json", os.path.abspath("_copied.so"))
+module = importlib.util.module_from_spec(importlib.util.spec_from_loader("_json", loader))
+loader.exec_module(module)
+def other(value):
+    os.getppid()
+encode = module.make_encoder({}, other, module.encode_basestring, None, ":", ",", False, False, True)
+encode(object(), 0)'
+	save_json loaded loaded.json
+	check "a library that is loaded later is known from its first trace on" jq -s -e '.[0].stacks.ustack |
+		any(.[]; .file // "" | endswith("_copied.so")) and any(.[]; .symbol == "_start") and
+		all(.uncertain | not)' loaded.json
+else
+	skip "a library that is loaded later" "Python has this module built in"
+fi
 
 # Code that is in no file.
 kl record -q -o generated -e syscall_entry_getppid -v ustack -- "$programs/generated"

@@ -11,9 +11,10 @@ import sys
 
 
 def read_gdb(path):
+    """Pairs of a call's number and its frames: of each its address, and whether it is a signal's."""
     for line in open(path):
         number, *frames = line.split()
-        yield int(number), [int(frame, 16) for frame in frames]
+        yield int(number), [(int(frame.rstrip("s"), 16), frame.endswith("s")) for frame in frames]
 
 
 def read_kernlens(path):
@@ -33,8 +34,17 @@ def read_kernlens(path):
         ]
 
 
+def common(ours, theirs):
+    """Both traces, up to a signal that has come at another place in the two runs."""
+    for i, (_, signal) in enumerate(theirs[:-1]):
+        if signal and len(ours) > i + 1 and ours[i + 1][0] != theirs[i + 1][0]:
+            return ours[: i + 1], theirs[: i + 1]
+    return ours, theirs
+
+
 def compare(name, ours, theirs, verbose):
     """Frames of one trace: (same, wrong, marked, missing)."""
+    theirs = [address for address, _ in theirs]
     same = wrong = marked = 0
     for i, (address, uncertain, symbol) in enumerate(ours):
         right = i < len(theirs) and theirs[i] == address
@@ -72,9 +82,10 @@ def main():
             # gdb does not know the C library yet when the dynamic linker first calls it.
             if any(symbol == "__libc_early_init" for _, _, symbol in ours[a + i][1]):
                 continue
-            got = compare("%s: system call %d" % (name, theirs[b + i][0]), ours[a + i][1], theirs[b + i][1], verbose)
+            trace, reference = common(ours[a + i][1], theirs[b + i][1])
+            got = compare("%s: system call %d" % (name, theirs[b + i][0]), trace, reference, verbose)
             traces += 1
-            frames += min(len(theirs[b + i][1]), 32)
+            frames += min(len(reference), 32)
             total = [x + y for x, y in zip(total, got)]
     print("%-12s %5d traces %6d frames %6d same %4d wrong %4d marked %4d missing, of %d and %d calls"
           % (name, traces, frames, *total, len(ours), len(theirs)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Runs in gdb: prints a line for each system call that the program makes, "NUMBER ADDRESS ...", with
-# the addresses of the frames as gdb unwinds them, innermost first. STOPS limits how many, OUT names
-# the file.
+# the addresses of the frames as gdb unwinds them, innermost first, those of signals with an "s".
+# STOPS limits how many, OUT names the file.
 import os
 
 import gdb
@@ -18,7 +18,8 @@ def frames():
             break
         # Inlined functions, and those that have jumped to the next, have no frame.
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            found.append("%x" % frame.pc())
+            signal = "s" if frame.type() == gdb.SIGTRAMP_FRAME else ""
+            found.append("%x%s" % (frame.pc(), signal))
         try:
             frame = frame.older()
         except gdb.error:

@@ -202,8 +202,9 @@ int kl_stack_collect(struct kl_stack_collector *collector, bool lines);
  * @pid: load those of the files that this process has mapped; 0: of none
  * @program: path of a program that will be executed: load those of it and of its libraries; or NULL
  *
- * Frames of other files are uncertain until kl_stack_collector_update() has found them. A file
- * without unwind information is not an error. May sleep.
+ * The module copies the stacks of the first traces of other files, until
+ * kl_stack_collector_update() has found them. A file without unwind information is not an error.
+ * May sleep.
  */
 void kl_stack_collector_prepare(struct kl_stack_collector *collector, pid_t pid,
 				const char *program);

@@ -208,7 +208,16 @@ static void test_keys(void)
 	unit_check(kl_stack_insert(&m.t, &trace) > other, "the same addresses in the kernel");
 	trace.about.flags = KL_STACK_CUT;
 	unit_check(kl_stack_insert(&m.t, &trace) > other, "the same with more behind it");
-	unit_check(kl_stack_taken(&m.t) == 6, "each is a trace of its own");
+	trace.about.kind = KL_STACK_USER;
+	trace.about.flags = KL_STACK_COPY;
+	trace.copy = 1000;
+	id = kl_stack_insert(&m.t, &trace);
+	trace.copy = 2000;
+	other = kl_stack_insert(&m.t, &trace);
+	unit_check(other > id && m.t.word[m.t.entry[id - 1].at + 6] == 1000 &&
+			   m.t.word[m.t.entry[other - 1].at + 6] == 2000,
+		   "the same with another copy of the stack");
+	unit_check(kl_stack_taken(&m.t) == 8, "each is a trace of its own");
 	end(&m);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Unwind tables of programs and libraries as Debian ships them, against libdw; the same files with
- * random damage; libraries by name.
+ * random damage; walks of copied stacks; libraries by name.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../../../lib/symbol/elf_unwind.h"
+#include "../../../lib/symbolize/callers.h"
 #include "../../../lib/symbolize/libraries.h"
 #include "unit.h"
 
@@ -256,6 +257,133 @@ static void test_members(void)
 		   "rules that do not exist are invalid");
 }
 
+/* ------------------------------------------------------------ copied stacks */
+
+#define CODE 0x400000u
+#define STACK 0x7ffd00000000u
+#define COPY_WORDS 16u
+
+struct copied_stack {
+	struct kl_abi_stack_copy head;
+	struct kl_abi_stack_range range;
+	uint64_t word[COPY_WORDS];
+};
+
+/* A function that needs no frame pointer, one that has one, the outermost, and no function. */
+static struct kl_unwind_row rows[] = {
+	{ 0x1000, KL_UNWIND_SP | 2u << KL_UNWIND_A_SHIFT },
+	{ 0x1100, KL_UNWIND_BP | 2u << KL_UNWIND_A_SHIFT | 2u << KL_UNWIND_B_SHIFT },
+	{ 0x1200, KL_UNWIND_END },
+	{ 0x1300, KL_UNWIND_NONE },
+};
+
+static const struct kl_cfi_table *give_table(void *of, uint32_t number)
+{
+	return number == 7 ? of : NULL;
+}
+
+static struct copied_stack make_copy(void)
+{
+	return (struct copied_stack){
+		.head = { .sp = STACK,
+			  .bp = STACK + 32,
+			  .words = COPY_WORDS,
+			  .ranges = 1,
+			  .bp_known = 1 },
+		.range = { CODE, 0x10000, 7ull << KL_STACK_PLACE_SHIFT },
+		.word = { [1] = CODE + 0x1110, [4] = 0x1234, [5] = CODE + 0x1210 },
+	};
+}
+
+static struct kl_user_trace find_callers(const struct copied_stack *copy, void *table)
+{
+	/* The second frame is the module's guess. */
+	struct kl_user_trace trace = {
+		.about = { .frames = 2,
+			   .certain = 1,
+			   .kind = KL_STACK_USER,
+			   .flags = KL_STACK_COPY | KL_STACK_EXACT |
+				    KL_STACK_NO_TABLE << KL_STACK_DOUBT_SHIFT },
+		.address = { CODE + 0x1010, 0x99 },
+	};
+
+	kl_callers_find(&trace, (const uint8_t *)copy, give_table, table);
+	return trace;
+}
+
+static unsigned int doubt_of(const struct kl_user_trace *trace)
+{
+	return trace->about.flags >> KL_STACK_DOUBT_SHIFT;
+}
+
+static void test_callers(void)
+{
+	struct kl_cfi_table table = { .row = rows, .n = 4 };
+	struct copied_stack copy = make_copy();
+	struct kl_user_trace trace = find_callers(&copy, &table);
+
+	unit_check(kl_copy_bytes((const uint8_t *)&copy) == sizeof(copy), "the size of a copy");
+	unit_check(trace.about.frames == 3 && trace.about.certain == 3 &&
+			   trace.about.flags == KL_STACK_EXACT &&
+			   trace.address[0] == CODE + 0x1010 && trace.address[1] == CODE + 0x1110 &&
+			   trace.address[2] == CODE + 0x1210 &&
+			   trace.place[2] == (7ull << KL_STACK_PLACE_SHIFT | 0x1210),
+		   "a trace is finished with a copy of its stack");
+	copy.head.bp_known = 0;
+	trace = find_callers(&copy, &table);
+	unit_check(trace.about.frames == 2 && trace.address[1] == CODE + 0x1110 &&
+			   doubt_of(&trace) == KL_STACK_NO_RULE,
+		   "a frame pointer that is not known is not used");
+	copy = make_copy();
+	copy.head.words = 5;
+	trace = find_callers(&copy, &table);
+	unit_check(trace.about.frames == 2 && doubt_of(&trace) == KL_STACK_NOT_READABLE,
+		   "it ends where the copy ends");
+	copy = make_copy();
+	copy.word[1] = CODE + 0x20000;
+	trace = find_callers(&copy, &table);
+	unit_check(trace.about.frames == 2 && doubt_of(&trace) == KL_STACK_NO_FILE,
+		   "and at code that is in no file");
+	copy.word[1] = 0x10;
+	trace = find_callers(&copy, &table);
+	unit_check(trace.about.frames == 2 && trace.address[1] == 0x99 &&
+			   trace.about.certain == 1 && doubt_of(&trace) == KL_STACK_NO_TABLE,
+		   "without a caller, what the module has guessed stays");
+	table.n = 0;
+	copy = make_copy();
+	trace = find_callers(&copy, &table);
+	unit_check(trace.about.certain == 1 && trace.address[1] == 0x99 &&
+			   !(trace.about.flags & KL_STACK_COPY),
+		   "also without a table");
+}
+
+/* Stacks and rules of random numbers. */
+static void test_random_stacks(void)
+{
+	struct kl_cfi_table table = { .row = rows, .n = 4 };
+	unsigned int wrong = 0, longest = 0;
+
+	srandom(1);
+	for (unsigned int i = 0; i < 100000; i++) {
+		struct copied_stack copy = make_copy();
+		struct kl_user_trace trace;
+
+		for (unsigned int k = 0; k < COPY_WORDS; k++)
+			copy.word[k] = random() % 2 ?
+					       CODE + 0xf00u + (uint64_t)random() % 0x500 :
+					       STACK + (uint64_t)random() % sizeof(copy.word);
+		copy.head.words = (uint32_t)random() % (COPY_WORDS + 1);
+		copy.head.bp = STACK + (uint64_t)random() % sizeof(copy.word);
+		rows[1].rule = kl_unwind_rule((enum kl_unwind_kind)(random() % 7),
+					      (uint32_t)random() % 8, (uint32_t)random() % 6);
+		trace = find_callers(&copy, &table);
+		wrong += trace.about.frames < 1 || trace.about.certain > trace.about.frames;
+		if (trace.about.frames > longest)
+			longest = trace.about.frames;
+	}
+	unit_check(!wrong && longest > 4, "random stacks do no harm");
+}
+
 static void test_libraries(void)
 {
 	struct kl_libraries *libraries = kl_libraries_create();
@@ -284,6 +412,8 @@ int main(void)
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		test_file(files[i]);
 	test_damage();
+	test_callers();
+	test_random_stacks();
 	test_libraries();
 	return unit_end();
 }
