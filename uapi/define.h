@@ -475,7 +475,8 @@ struct kl_abi_stack_copy {
 	__u64 bp;
 	__u32 words; /* at most KL_STACK_COPY_WORDS_MAX */
 	__u16 ranges; /* at most KL_STACK_COPY_RANGES_MAX */
-	__u16 bp_known; /* bp is that of the frame */
+	__u8 bp_known; /* bp is that of the frame */
+	__u8 frames; /* most that the trace may have */
 };
 
 /* A mapping of code. */

@@ -23,8 +23,15 @@ enum kl_unwind_kind {
 	KL_UNWIND_AT_SP = 3, /* CFA = the number at sp + 8 * d, + 8 * e */
 	KL_UNWIND_AT_BP = 4, /* CFA = the number at bp + 8 * d, + 8 * e */
 	KL_UNWIND_END = 5, /* the outermost frame: it has no caller */
-	KL_UNWIND_SIGNAL = 6, /* the registers are in the signal frame, at sp */
+	KL_UNWIND_OTHER = 6, /* by a: enum kl_unwind_other */
 	KL_UNWIND_PLT = 7, /* CFA = sp + 8, or sp + 16 where the low 4 bits of ip are >= a */
+};
+
+enum kl_unwind_other {
+	KL_UNWIND_SIGNAL = 0, /* the registers are in the signal frame, at sp */
+	/* Only of the innermost frame, of which all registers are known: */
+	KL_UNWIND_IN_DI = 1, /* the return address is in rdi, and CFA = sp: vfork() */
+	KL_UNWIND_PARENT = 2, /* CFA = sp + 8 unless rax is 0, as it is in a new thread: clone() */
 };
 
 /*
@@ -114,6 +121,11 @@ static inline __u32 kl_unwind_e(__u32 rule)
 	return rule >> KL_UNWIND_E_SHIFT & KL_UNWIND_E_MAX;
 }
 
+static inline bool kl_unwind_is_signal(__u32 rule)
+{
+	return rule == kl_unwind_rule(KL_UNWIND_OTHER, KL_UNWIND_SIGNAL, 0);
+}
+
 /* Is a rule one of those above? */
 static inline bool kl_unwind_rule_is_valid(__u32 rule)
 {
@@ -123,8 +135,9 @@ static inline bool kl_unwind_rule_is_valid(__u32 rule)
 	switch (kl_unwind_kind_of(rule)) {
 	case KL_UNWIND_NONE:
 	case KL_UNWIND_END:
-	case KL_UNWIND_SIGNAL:
 		return !a && !b;
+	case KL_UNWIND_OTHER:
+		return a <= KL_UNWIND_PARENT && !b;
 	case KL_UNWIND_SP:
 	case KL_UNWIND_BP:
 		return of_cfa;

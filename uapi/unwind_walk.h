@@ -75,7 +75,7 @@ static __always_inline enum kl_stack_doubt kl_unwind_cfa(const struct kl_unwind_
 }
 
 /*
- * Go to the caller's frame by a rule other than KL_UNWIND_END. On failure, the frame stays, unless
+ * Go to the caller's frame by a rule other than KL_UNWIND_END and those of innermost frames. On failure, the frame stays, unless
  * it is that of a signal.
  */
 static __always_inline enum kl_stack_doubt kl_unwind_step(struct kl_unwind_frame *frame, __u32 rule,
@@ -87,8 +87,9 @@ static __always_inline enum kl_stack_doubt kl_unwind_step(struct kl_unwind_frame
 
 	if (kind == KL_UNWIND_NONE)
 		return (enum kl_stack_doubt)kl_unwind_a(rule);
-	if (kind == KL_UNWIND_SIGNAL)
-		return kl_unwind_leave_signal(frame, read, stack);
+	if (kind == KL_UNWIND_OTHER)
+		return kl_unwind_is_signal(rule) ? kl_unwind_leave_signal(frame, read, stack) :
+						   KL_STACK_NO_RULE;
 	doubt = kl_unwind_cfa(frame, rule, read, stack, &cfa);
 	if (doubt)
 		return doubt;

@@ -168,7 +168,8 @@ u64 kl_stack_kernel(struct kl_session *s)
 
 /* ----------------------------------------------------------- the user stack */
 
-static u64 store_user(struct kl_session *s, struct kl_stacks *stacks, u32 at, u64 *frame)
+static u64 store_user(struct kl_session *s, struct kl_stacks *stacks, u32 at, u64 *frame,
+		      bool of_record)
 {
 	struct task_struct *t = current;
 	struct kl_stack_trace trace = {
@@ -182,15 +183,17 @@ static u64 store_user(struct kl_session *s, struct kl_stacks *stacks, u32 at, u6
 		.about.start_ns = t->group_leader->start_boottime,
 		.frame = frame,
 	};
-	struct kl_stack_walk walk = {
-		.s = s, .stacks = stacks, .regs = task_pt_regs(t), .level = at
-	};
+	struct kl_stack_walk walk = { .s = s,
+				      .stacks = stacks,
+				      .regs = task_pt_regs(t),
+				      .level = at,
+				      .of_record = of_record };
 	u32 id;
 
 	if (start_registers() == walk.regs)
 		walk.text = this_cpu_read(stack_start.text);
 	kl_stack_walk_user(&walk, &trace.about, frame);
-	if (unlikely(walk.lacking.sp))
+	if (unlikely(walk.lacks))
 		trace.copy = kl_unwind_copy(&walk);
 	if (unlikely(trace.copy))
 		trace.about.flags |= KL_STACK_COPY;
@@ -204,11 +207,13 @@ static u64 store_user(struct kl_session *s, struct kl_stacks *stacks, u32 at, u6
 /**
  * kl_stack_user - take and store the user stack trace of the running task
  * @s: the session, whose owner may see the running task
+ * @of_record: a record refers to it, so it may have an id of its own and a copy of the stack; else it
+ *             is a key, and equal traces must have one id
  *
  * Returns the id of the trace, which is KL_STACK_NO_ROOM if the table is full, or 0 if there is no
  * trace. Context: any, preemption off.
  */
-u64 kl_stack_user(struct kl_session *s)
+u64 kl_stack_user(struct kl_session *s, bool of_record)
 {
 	/* As in kl_stack_kernel_until. */
 	struct kl_stacks *stacks = smp_load_acquire(&s->stacks);
@@ -221,9 +226,20 @@ u64 kl_stack_user(struct kl_session *s)
 	frame = get_room(this_cpu_ptr(stack_cpus), at);
 	if (unlikely(!frame))
 		return 0;
-	id = store_user(s, stacks, at, frame);
+	id = store_user(s, stacks, at, frame, of_record);
 	put_room(at);
 	return id;
+}
+
+/**
+ * kl_stack_user_variable - value of the variable `ustack`
+ * @slot: of a record, or the session's @single for a key or a filter
+ *
+ * As kl_stack_user().
+ */
+u64 kl_stack_user_variable(const struct kl_variable_slot *slot)
+{
+	return kl_stack_user(slot->session, slot != &slot->session->single);
 }
 
 /* -------------------------------------------------------- the wait channel */
@@ -271,7 +287,8 @@ bool kl_stack_request(struct kl_session *s)
 	if (!s->variables || !s->variables->stacks_asked)
 		return false;
 	cpu->requested[at].id[KL_STACK_KERNEL] = s->see_addresses ? kl_stack_kernel(s) : 0;
-	cpu->requested[at].id[KL_STACK_USER] = kl_access_shows_current(s) ? kl_stack_user(s) : 0;
+	cpu->requested[at].id[KL_STACK_USER] = kl_access_shows_current(s) ? kl_stack_user(s, true) :
+									    0;
 	barrier();
 	cpu->requested[at].session = s;
 	return true;

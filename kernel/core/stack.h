@@ -16,6 +16,7 @@
 struct kl_error;
 struct kl_session;
 struct kl_stacks;
+struct kl_variable_slot;
 struct pt_regs;
 
 /*
@@ -50,7 +51,8 @@ static __always_inline struct pt_regs *kl_tick_registers(void)
 
 u64 kl_stack_kernel(struct kl_session *s);
 u64 kl_stack_kernel_until(struct kl_session *s, unsigned long until);
-u64 kl_stack_user(struct kl_session *s);
+u64 kl_stack_user(struct kl_session *s, bool of_record);
+u64 kl_stack_user_variable(const struct kl_variable_slot *slot);
 u64 kl_stack_wait_channel(void);
 bool kl_stack_request(struct kl_session *s);
 void kl_stack_forget(void);

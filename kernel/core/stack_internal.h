@@ -37,6 +37,7 @@ struct kl_stack_object {
  * @place: of @start in the file
  * @table: of the file, or NULL
  * @doubt: without a table: why it has none
+ * @object: number of the file, or 0
  */
 struct kl_unwind_range {
 	u64 start;
@@ -44,6 +45,7 @@ struct kl_unwind_range {
 	u64 place;
 	const struct kl_unwind_table *table;
 	enum kl_stack_doubt doubt;
+	u32 object;
 };
 
 /**
@@ -108,14 +110,16 @@ struct kl_stacks {
  * @regs: where it begins
  * @text: as in struct kl_stack_start
  * @level: the context's level
+ * @of_record: the stack may be copied
  * @locked: it holds mmap_lock
  * @refused: it has tried the lock in vain
  * @at: the current frame
- * @lacking: the first frame whose file has no table; its stack pointer is 0 if there is none
+ * @lacking: the first frame whose file has no table, if its stack is to be copied
+ * @lacks: number of that file, or 0
  * @cache: NULL: there are no tables
  * @key: identifies the mm and the state of its mappings
  *
- * The caller sets the first five, and calls kl_stack_walk_end() at the end.
+ * The caller sets the first six, and calls kl_stack_walk_end() at the end.
  */
 struct kl_stack_walk {
 	struct kl_session *s;
@@ -123,9 +127,11 @@ struct kl_stack_walk {
 	const struct pt_regs *regs;
 	u32 text;
 	u32 level;
+	bool of_record;
 	bool locked;
 	bool refused;
 	struct kl_unwind_frame at, lacking;
+	u32 lacks;
 	struct kl_unwind_cache *cache;
 	u64 key;
 };

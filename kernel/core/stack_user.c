@@ -174,9 +174,8 @@ static u32 no_rule(enum kl_stack_doubt doubt)
 }
 
 /* The table of a file. If there is none, notifies whoever loads tables, once. */
-static const struct kl_unwind_table *table_of(struct kl_stack_walk *w, struct file *file)
+static const struct kl_unwind_table *table_of(struct kl_stack_walk *w, u32 number)
 {
-	u32 number = kl_stack_object(w->stacks, file_inode(file), file);
 	const struct kl_unwind_table *table;
 	struct kl_stack_object *object;
 
@@ -207,7 +206,8 @@ static void describe(struct kl_stack_walk *w, const struct vm_area_struct *vma,
 		range->table = smp_load_acquire(&w->stacks->unwind->vdso);
 	} else if (vma->vm_file && kl_stack_is_object(vma->vm_file)) {
 		range->doubt = KL_STACK_NO_TABLE;
-		range->table = table_of(w, vma->vm_file);
+		range->object = kl_stack_object(w->stacks, file_inode(vma->vm_file), vma->vm_file);
+		range->table = table_of(w, range->object);
 	}
 }
 
@@ -289,6 +289,25 @@ fault:
 	return false;
 }
 
+/* Leave a function whose rule needs registers that are known in the innermost frame only. */
+static bool leave_call(struct kl_stack_walk *w, u32 rule)
+{
+	u64 ip;
+
+	if (rule == kl_unwind_rule(KL_UNWIND_OTHER, KL_UNWIND_IN_DI, 0)) {
+		if (!kl_is_code(w->regs->di))
+			return false;
+		w->at.ip = w->regs->di;
+		return true;
+	}
+	if (rule != kl_unwind_rule(KL_UNWIND_OTHER, KL_UNWIND_PARENT, 0) || !w->regs->ax ||
+	    !read_word(NULL, w->at.sp, &ip) || !kl_is_code(ip))
+		return false;
+	w->at.ip = ip;
+	w->at.sp += sizeof(u64);
+	return true;
+}
+
 /*
  * At a function's first instructions, and at its last, the frame pointer is the caller's, so the
  * next frame would be that of the caller's caller: the return address is on the stack. At a uprobe,
@@ -354,6 +373,19 @@ static void begin(struct kl_stack_walk *w)
 					      READ_ONCE(unwind->tables));
 }
 
+/* The file of the current frame has no table: have the stack copied, unless it has been too often. */
+static void note_lacking(struct kl_stack_walk *w)
+{
+	enum kl_stack_doubt doubt;
+	const struct kl_unwind_range *range = find_range(w, w->at.ip - 1, &doubt);
+
+	if (!range || !range->object ||
+	    READ_ONCE(w->stacks->object[range->object - 1].copies) >= KL_UNWIND_COPIES_EACH)
+		return;
+	w->lacking = w->at;
+	w->lacks = range->object;
+}
+
 /* Ends, the frames are right as far as they go. */
 static bool is_end(enum kl_stack_doubt doubt)
 {
@@ -379,11 +411,12 @@ static enum kl_stack_doubt walk(struct kl_stack_walk *w, struct kl_abi_stack *ab
 		if (rule == no_rule(KL_STACK_NO_RULE) && w->at.bp_known && !w->at.bp)
 			break;
 		why = kl_unwind_step(&w->at, rule, read_word, NULL);
-		exact = kl_unwind_kind_of(rule) == KL_UNWIND_SIGNAL;
+		exact = kl_unwind_is_signal(rule);
+		if (unlikely(why) && n == 1 && leave_call(w, rule))
+			why = KL_STACK_SURE;
 		if (unlikely(why)) {
-			/* The frame has stayed. */
-			if (why == KL_STACK_NO_TABLE && !doubt)
-				w->lacking = w->at;
+			if (why == KL_STACK_NO_TABLE && !doubt && w->of_record)
+				note_lacking(w);
 			doubt = doubt ?: why;
 			if (is_end(why) || !guess(w, n == 1))
 				break;

@@ -17,6 +17,7 @@
 	128u /* a stack may have other numbers everywhere, and the process many mappings */
 #define HEADER_WORDS (sizeof(struct kl_abi_stack_copy) / sizeof(u64))
 #define RANGE_WORDS (sizeof(struct kl_abi_stack_range) / sizeof(u64))
+#define FIXED_WORDS (HEADER_WORDS + KL_STACK_COPY_RANGES_MAX * RANGE_WORDS)
 
 /**
  * struct copy - a copy being made
@@ -47,8 +48,8 @@ static bool is_known(const struct copy *c, u64 address)
 	return false;
 }
 
-/* Record the mapping of code that an address is in. Returns the number of its file, or 0. */
-static u32 add_code(struct copy *c, u64 address)
+/* Record the mapping of code that an address is in, if it is in one. */
+static void add_code(struct copy *c, u64 address)
 {
 	const struct vm_area_struct *vma;
 	u64 start = address, object;
@@ -56,7 +57,7 @@ static u32 add_code(struct copy *c, u64 address)
 	c->lookups++;
 	vma = find_vma(current->mm, address);
 	if (!vma)
-		return 0;
+		return;
 	if (vma->vm_start > address || !(vma->vm_flags & VM_EXEC) || !vma->vm_file ||
 	    !kl_stack_is_object(vma->vm_file)) {
 		if (vma->vm_start <= address)
@@ -64,17 +65,16 @@ static u32 add_code(struct copy *c, u64 address)
 		c->other[c->next][0] = start;
 		c->other[c->next][1] = start < vma->vm_start ? vma->vm_start : vma->vm_end;
 		c->next = (c->next + 1) % OTHERS;
-		return 0;
+		return;
 	}
 	object = kl_stack_object(c->walk->stacks, file_inode(vma->vm_file), vma->vm_file);
 	if (!object || c->head->ranges == KL_STACK_COPY_RANGES_MAX)
-		return 0;
+		return;
 	c->range[c->head->ranges++] = (struct kl_abi_stack_range){
 		.start = vma->vm_start,
 		.bytes = vma->vm_end - vma->vm_start,
 		.place = object << KL_STACK_PLACE_SHIFT | (u64)vma->vm_pgoff << PAGE_SHIFT,
 	};
-	return object;
 }
 
 /* Returns how many words could be read. */
@@ -109,6 +109,13 @@ static u32 count_words(u64 sp)
 	return min_t(u64, (end - sp) / sizeof(u64), KL_STACK_COPY_WORDS_MAX);
 }
 
+/* Is there room for the largest copy? Nothing is tried again and again when there is none. */
+static bool has_room(const struct kl_unwind *unwind)
+{
+	return READ_ONCE(unwind->copied) + FIXED_WORDS + KL_STACK_COPY_WORDS_MAX <=
+	       KL_UNWIND_COPY_WORDS;
+}
+
 /* Returns the index of so many words for this copy, or 0. */
 static u32 take_room(struct kl_unwind *unwind, u32 words)
 {
@@ -125,16 +132,8 @@ static void fill(struct copy *c, u32 words)
 {
 	const struct kl_unwind_frame *frame = &c->walk->lacking;
 	u64 *word = (u64 *)(c->range + KL_STACK_COPY_RANGES_MAX);
-	struct kl_stack_object *object;
-	u32 number;
 
-	number = add_code(c, frame->ip);
-	if (!number)
-		return;
-	object = &c->walk->stacks->object[number - 1];
-	if (READ_ONCE(object->copies) >= KL_UNWIND_COPIES_EACH)
-		return;
-	WRITE_ONCE(object->copies, object->copies + 1);
+	add_code(c, frame->ip);
 	words = read_words(word, frame->sp, words);
 	for (u32 i = 0; i < words && c->lookups < LOOKUPS_MAX; i++)
 		if (kl_is_code(word[i]) && !is_known(c, word[i]))
@@ -145,24 +144,24 @@ static void fill(struct copy *c, u32 words)
 
 /**
  * kl_unwind_copy - copy the stack of a trace
- * @w: its walk, which has set @w->lacking
+ * @w: its walk, which has set @w->lacking and @w->lacks
  *
  * Returns the index of the copy in the session's copies, or 0 if there is none. Context: any but
  * NMI, preemption off.
  */
 u32 kl_unwind_copy(struct kl_stack_walk *w)
 {
+	struct kl_stack_object *object = &w->stacks->object[w->lacks - 1];
 	struct copy c = { .walk = w };
 	u32 words, at;
 
 	/* Memory is shown under the same conditions as that of system calls. */
-	if (!kl_access_reads_memory(w->s) || !kl_stack_walk_lock(w))
+	if (!kl_access_reads_memory(w->s) || !has_room(w->stacks->unwind) || !kl_stack_walk_lock(w))
 		return 0;
 	words = count_words(w->lacking.sp);
 	if (!words)
 		return 0;
-	at = take_room(w->stacks->unwind,
-		       HEADER_WORDS + KL_STACK_COPY_RANGES_MAX * RANGE_WORDS + words);
+	at = take_room(w->stacks->unwind, FIXED_WORDS + words);
 	if (!at)
 		return 0;
 	c.head = (struct kl_abi_stack_copy *)&w->stacks->unwind->copy[at];
@@ -170,6 +169,11 @@ u32 kl_unwind_copy(struct kl_stack_walk *w)
 	c.head->sp = w->lacking.sp;
 	c.head->bp = w->lacking.bp;
 	c.head->bp_known = w->lacking.bp_known;
+	c.head->frames = w->stacks->user_frames;
 	fill(&c, words);
-	return c.head->words ? at : 0;
+	if (!c.head->words)
+		return 0;
+	/* The limit may be exceeded by one for each CPU. */
+	WRITE_ONCE(object->copies, READ_ONCE(object->copies) + 1);
+	return at;
 }

@@ -74,7 +74,7 @@ static __always_inline void take_place(struct kl_latency *l, struct kl_latency_t
 	u32 flags = kl_latency_flags(l);
 
 	t->kstack = flags & KL_LATENCY_KERNEL_STACKS ? kl_stack_kernel(l->session) : 0;
-	t->ustack = flags & KL_LATENCY_USER_STACKS ? kl_stack_user(l->session) : 0;
+	t->ustack = flags & KL_LATENCY_USER_STACKS ? kl_stack_user(l->session, false) : 0;
 	t->syscall = syscall_of(prev);
 	if (flags & KL_LATENCY_OWNERS && unlikely(prev->pi_blocked_on))
 		take_pi_owner(l, t, prev);

@@ -347,5 +347,5 @@ void kl_latency_take_waker(struct kl_latency *l, struct kl_latency_task *t, u64 
 	if (flags & KL_LATENCY_KERNEL_STACKS)
 		wake->kstack = kl_stack_kernel_until(l->session, interrupted());
 	if (flags & KL_LATENCY_USER_STACKS && task)
-		wake->ustack = kl_stack_user(l->session);
+		wake->ustack = kl_stack_user(l->session, false);
 }

@@ -205,7 +205,10 @@ static void run_register(struct run *run, struct kl_cfi_bytes *b, uint8_t op)
 		kl_cfi_take_sleb(b);
 		set_saved(run, number, SAVED_LOST, 0);
 		break;
-	default: /* CFA_register, CFA_val_offset */
+	case CFA_register:
+		set_saved(run, number, SAVED_IN_REGISTER, (int64_t)kl_cfi_take_uleb(b));
+		break;
+	default: /* CFA_val_offset */
 		kl_cfi_take_uleb(b);
 		set_saved(run, number, SAVED_LOST, 0);
 	}
@@ -480,6 +483,20 @@ static int by_offset(const void *a, const void *b)
 		return x->offset < y->offset ? -1 : 1;
 	/* The end of a function before the beginning of the next. */
 	return x->rule < y->rule ? -1 : x->rule > y->rule;
+}
+
+int kl_cfi_insert(struct kl_cfi_table *table, size_t i, struct kl_unwind_row row)
+{
+	struct kl_unwind_row *grown =
+		kl_array_grow(table->row, table->n, &table->room, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	table->row = grown;
+	memmove(&grown[i + 2], &grown[i + 1], (table->n - i - 1) * sizeof(*grown));
+	grown[i + 1] = row;
+	table->n++;
+	return 0;
 }
 
 void kl_cfi_finish(struct kl_cfi_table *table)

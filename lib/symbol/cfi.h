@@ -38,6 +38,9 @@ struct kl_cfi_table {
 int kl_cfi_add(struct kl_cfi_table *table, const struct kl_cfi_section *section,
 	       const struct kl_cfi_segment *segment, size_t segments);
 
+/* Insert a row behind row @i of a finished table. Returns 0 or -ENOMEM. */
+int kl_cfi_insert(struct kl_cfi_table *table, size_t i, struct kl_unwind_row row);
+
 /* Sort the rows, and merge those that say the same. */
 void kl_cfi_finish(struct kl_cfi_table *table);
 void kl_cfi_deinit(struct kl_cfi_table *table);

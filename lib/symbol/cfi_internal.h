@@ -5,7 +5,8 @@
 
 #include "cfi.h"
 
-#define KL_CFI_BP 6 /* numbers of registers */
+#define KL_CFI_DI 5 /* numbers of registers */
+#define KL_CFI_BP 6
 #define KL_CFI_SP 7
 #define KL_CFI_RA 16
 
@@ -44,13 +45,14 @@ enum kl_cfi_saved_kind {
 	SAVED_SAME,
 	SAVED_AT_CFA, /* at CFA + offset */
 	SAVED_AT_BP, /* at the frame pointer + offset */
+	SAVED_IN_REGISTER, /* of this number */
 	SAVED_NOWHERE, /* it has no value */
 	SAVED_LOST, /* elsewhere */
 };
 
 struct kl_cfi_saved {
 	enum kl_cfi_saved_kind kind;
-	int64_t offset;
+	int64_t offset; /* or number */
 };
 
 /* The rules at one instruction. */

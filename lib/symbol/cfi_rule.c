@@ -105,8 +105,9 @@ static uint32_t expression_rule(const struct kl_cfi_state *state, bool signal)
 	    !take_sum(&b, &sum))
 		return KL_UNWIND_NONE;
 	if (signal)
-		return number == KL_CFI_SP && offset == SIGNAL_SP && !sum ? KL_UNWIND_SIGNAL :
-									    KL_UNWIND_NONE;
+		return number == KL_CFI_SP && offset == SIGNAL_SP && !sum ?
+			       kl_unwind_rule(KL_UNWIND_OTHER, KL_UNWIND_SIGNAL, 0) :
+			       KL_UNWIND_NONE;
 	if ((number != KL_CFI_SP && number != KL_CFI_BP) || offset % 8 ||
 	    offset / 8 > KL_UNWIND_D_MAX || offset / 8 < -KL_UNWIND_D_MAX ||
 	    !to_words(sum, KL_UNWIND_E_MAX, &words))
@@ -116,6 +117,14 @@ static uint32_t expression_rule(const struct kl_cfi_state *state, bool signal)
 			      bp_rule(&state->bp, false, 0, number == KL_CFI_BP));
 }
 
+/* In vfork(), the return address must not be on the stack, which the new process uses, too. */
+static bool is_in_di(const struct kl_cfi_state *state)
+{
+	return state->ra.kind == SAVED_IN_REGISTER && state->ra.offset == KL_CFI_DI &&
+	       !state->cfa.bytes && state->cfa_register == KL_CFI_SP && !state->cfa_offset &&
+	       state->bp.kind == SAVED_SAME;
+}
+
 uint32_t kl_cfi_rule(const struct kl_cfi_state *state, bool signal)
 {
 	bool of_bp = state->cfa_register == KL_CFI_BP;
@@ -123,6 +132,8 @@ uint32_t kl_cfi_rule(const struct kl_cfi_state *state, bool signal)
 
 	if (state->ra.kind == SAVED_NOWHERE)
 		return KL_UNWIND_END;
+	if (is_in_di(state) && !signal)
+		return kl_unwind_rule(KL_UNWIND_OTHER, KL_UNWIND_IN_DI, 0);
 	if (!signal && (state->ra.kind != SAVED_AT_CFA || state->ra.offset != -8))
 		return KL_UNWIND_NONE;
 	if (state->cfa.bytes)

@@ -3,12 +3,16 @@
  * Finds the call frame information of an ELF file for cfi.c. .debug_frame is used only if there is
  * no .eh_frame. libelf checks where sections are.
  */
+#include <errno.h>
 #include <gelf.h>
 #include <string.h>
 
 #include "elf_unwind.h"
 
 #define SEGMENTS_MAX 64
+#define CLONE_BYTES 32 /* at most between a clone's call and the code of the new thread */
+
+static const uint8_t syscall_code[] = { 0x0f, 0x05 };
 
 static size_t find_code(Elf *elf, struct kl_cfi_segment *segment)
 {
@@ -61,6 +65,33 @@ static bool find_section(Elf *elf, const char *name, struct kl_cfi_section *foun
 	return false;
 }
 
+/*
+ * Add rows for the calls of clone() and clone3(). The C library has no call frame information there,
+ * as it would be wrong in the new thread, whose code follows and has no caller.
+ */
+static int add_clones(Elf *elf, struct kl_cfi_table *table)
+{
+	const uint32_t at_sp = kl_unwind_rule(KL_UNWIND_SP, 1, 0);
+
+	for (size_t i = 1; i + 1 < table->n; i++) {
+		struct kl_unwind_row *row = &table->row[i];
+		Elf_Data *code;
+
+		if (row[0].rule != KL_UNWIND_NONE || row[-1].rule != at_sp ||
+		    row[1].rule != KL_UNWIND_END || row[1].offset - row[0].offset > CLONE_BYTES)
+			continue;
+		code = elf_getdata_rawchunk(elf, row->offset, sizeof(syscall_code), ELF_T_BYTE);
+		if (!code || memcmp(code->d_buf, syscall_code, sizeof(syscall_code)) != 0)
+			continue;
+		row->rule = kl_unwind_rule(KL_UNWIND_OTHER, KL_UNWIND_PARENT, 0);
+		if (kl_cfi_insert(table, i,
+				  (struct kl_unwind_row){ row->offset + sizeof(syscall_code),
+							  KL_UNWIND_NONE }))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int kl_elf_unwind(Elf *elf, Elf *debug, struct kl_cfi_table *table)
 {
 	struct kl_cfi_segment segment[SEGMENTS_MAX];
@@ -79,5 +110,5 @@ int kl_elf_unwind(Elf *elf, Elf *debug, struct kl_cfi_table *table)
 	     (debug && find_section(debug, ".debug_frame", &section))))
 		error = kl_cfi_add(table, &section, segment, n);
 	kl_cfi_finish(table);
-	return error;
+	return error ? error : add_clones(elf, table);
 }

@@ -98,11 +98,11 @@ static enum kl_stack_doubt walk(struct kl_user_trace *trace, const struct copied
 		doubt = kl_unwind_step(&frame, rule, read_word, c);
 		if (doubt)
 			return doubt;
-		if (*n == KL_STACK_FRAMES_MAX) {
+		if (*n >= c->head.frames || *n == KL_STACK_FRAMES_MAX) {
 			trace->about.flags |= KL_STACK_CUT;
 			return KL_STACK_SURE;
 		}
-		exact = kl_unwind_kind_of(rule) == KL_UNWIND_SIGNAL;
+		exact = kl_unwind_is_signal(rule);
 		trace->address[*n] = frame.ip;
 		trace->place[*n] = find_place(c, frame.ip);
 		++*n;

@@ -296,6 +296,7 @@ int kl_stack_collect(struct kl_stack_collector *c, bool lines)
 	}
 	if (c->next < c->next_lines)
 		c->next = c->next_lines;
+	kl_unwinder_release(c->unwinder);
 	return ret < 0 ? ret : n;
 }
 

@@ -60,11 +60,7 @@ void kl_unwinder_destroy(struct kl_unwinder *u)
 {
 	if (!u)
 		return;
-	for (uint32_t i = 0; i < KL_STACK_OBJECTS_MAX; i++) {
-		if (u->compiled[i])
-			kl_cfi_deinit(u->compiled[i]);
-		free(u->compiled[i]);
-	}
+	kl_unwinder_release(u);
 	kl_libraries_destroy(u->libraries);
 	free(u);
 }
@@ -128,6 +124,16 @@ const struct kl_cfi_table *kl_unwinder_table(struct kl_unwinder *u, uint32_t num
 		kl_error_clear();
 	}
 	return *table;
+}
+
+void kl_unwinder_release(struct kl_unwinder *u)
+{
+	for (uint32_t i = 0; i < KL_STACK_OBJECTS_MAX; i++) {
+		if (u->compiled[i])
+			kl_cfi_deinit(u->compiled[i]);
+		free(u->compiled[i]);
+		u->compiled[i] = NULL;
+	}
 }
 
 /* The vDSO is the kernel's, so it can be read in this process. */

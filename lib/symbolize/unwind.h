@@ -26,8 +26,12 @@ void kl_unwinder_vdso(struct kl_unwinder *unwinder);
 void kl_unwinder_program(struct kl_unwinder *unwinder, const char *path);
 void kl_unwinder_process(struct kl_unwinder *unwinder, pid_t pid);
 
-/* The table of a file, by its number, compiled when first needed; NULL: there is none. */
+/*
+ * The table of a file, by its number, compiled when first needed; NULL: there is none. Valid until
+ * kl_unwinder_release(), which frees all of them.
+ */
 const struct kl_cfi_table *kl_unwinder_table(struct kl_unwinder *unwinder, uint32_t number);
+void kl_unwinder_release(struct kl_unwinder *unwinder);
 
 /* Load the tables of all files that turned up in traces. Returns whether there were new ones. */
 bool kl_unwinder_wanted(struct kl_unwinder *unwinder);

@@ -108,6 +108,16 @@ else
 	skip "a library that is loaded later" "Python has this module built in"
 fi
 
+# Calls that have no call frame information where they wait, or whose return address is not on the
+# stack: dash calls vfork(), posix_spawn() clone3().
+kl record -q -o spawn -e 'syscall_entry_vfork,syscall_entry_clone*' -v ustack -- \
+	sh -c '/bin/true; python3 -c "import os; os.waitpid(os.posix_spawn(\"/bin/true\", [\"true\"], {}), 0)"; :'
+save_json spawn spawn.json
+check "the callers of vfork and posix_spawn" jq -s -e '[.[] | .event[14:]] as $calls |
+	($calls | index("vfork")) != null and any($calls[]; startswith("clone")) and
+	all(.[].stacks.ustack; any(.[]; .symbol == "__libc_start_main"))' spawn.json
+check "nothing is uncertain" certain spawn.json
+
 # Code that is in no file.
 kl record -q -o generated -e syscall_entry_getppid -v ustack -- "$programs/generated"
 kl print generated

@@ -23,9 +23,10 @@ CAUSES = ["task", "fs", "net", "fault"]
 NUMBER_RELATIONS = ["==", "!=", "<", "<=", ">", ">=", "&"]
 TEXT_RELATIONS = ["==", "!=", "prefix"]
 # Values that may have changed when the other session records the same event: the state of a task
-# that its parent reaps, the time in ticks, the flags of an inode that another CPU writes, the
-# kernel's page counts. No rule uses them, as the value that the filter saw would be unknown.
-SHAKY = {"prev_state", "now", "paused", "state", "nr_dirty", "nr_writeback", "nr_dirtied", "nr_written"}
+# that its parent reaps, the time in ticks, the flags and the position of an inode that another CPU
+# writes, the kernel's page counts. No rule uses them, as the value that the filter saw would be unknown.
+SHAKY = {"prev_state", "now", "paused", "state", "writeback_index", "nr_dirty", "nr_writeback", "nr_dirtied",
+         "nr_written"}
 HOLDS = {
     "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,

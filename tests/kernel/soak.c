@@ -184,7 +184,7 @@ static int look(struct run *run)
 static bool is_handler_gone(struct kl_session *session)
 {
 	return strstr(kl_error_text(),
-		      session ? "no module provides a handler" : "no handler \"largest\"");
+		      session ? "no module provides the handler" : "unknown handler \"largest\"");
 }
 
 /* Nor is a list that needs the kernel's types on a kernel without them. */

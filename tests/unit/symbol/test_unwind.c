@@ -139,7 +139,9 @@ static void compare(const char *name, Elf *elf, const struct kl_cfi_table *table
 			uint64_t address;
 			bool simple;
 
-			if (!to_address(elf, place[k], &address))
+			/* libdw knows nothing there. */
+			if (rule == kl_unwind_rule(KL_UNWIND_OTHER, KL_UNWIND_PARENT, 0) ||
+			    !to_address(elf, place[k], &address))
 				continue;
 			want = expected(cfi, address, &simple);
 			tested++;
@@ -175,6 +177,19 @@ static void count_kinds(const char *name, const struct kl_cfi_table *table)
 	unit_check(simple > 100 && other * 500 < simple, text);
 }
 
+/* In the C library, vfork() and clone() have rules of their own. */
+static void test_calls(const struct kl_cfi_table *table)
+{
+	unsigned int in_di = 0, parent = 0;
+
+	for (size_t i = 0; i < table->n; i++) {
+		in_di += table->row[i].rule == kl_unwind_rule(KL_UNWIND_OTHER, KL_UNWIND_IN_DI, 0);
+		parent += table->row[i].rule ==
+			  kl_unwind_rule(KL_UNWIND_OTHER, KL_UNWIND_PARENT, 0);
+	}
+	unit_check(in_di == 1 && parent == 2, "the C library's vfork(), clone() and clone3()");
+}
+
 static void test_file(const char *name)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -190,6 +205,8 @@ static void test_file(const char *name)
 	unit_check(!kl_elf_unwind(elf, NULL, &table) && table.n > 100 && is_ordered(&table), text);
 	compare(name, elf, &table);
 	count_kinds(name, &table);
+	if (strstr(name, "libc.so"))
+		test_calls(&table);
 	kl_cfi_deinit(&table);
 	elf_end(elf);
 	close(fd);
@@ -251,6 +268,7 @@ static void test_members(void)
 		   "their largest values");
 	unit_check(!kl_unwind_rule_is_valid(kl_unwind_rule(KL_UNWIND_END, 1, 0)) &&
 			   !kl_unwind_rule_is_valid(kl_unwind_rule(KL_UNWIND_PLT, 16, 0)) &&
+			   !kl_unwind_rule_is_valid(kl_unwind_rule(KL_UNWIND_OTHER, 3, 0)) &&
 			   !kl_unwind_rule_is_valid(
 				   kl_unwind_rule(KL_UNWIND_SP, 1, KL_UNWIND_B_BP_ZERO)) &&
 			   kl_unwind_rule_is_valid(kl_unwind_rule(KL_UNWIND_SP, 1, 2)),
@@ -289,7 +307,8 @@ static struct copied_stack make_copy(void)
 			  .bp = STACK + 32,
 			  .words = COPY_WORDS,
 			  .ranges = 1,
-			  .bp_known = 1 },
+			  .bp_known = 1,
+			  .frames = KL_STACK_FRAMES_MAX },
 		.range = { CODE, 0x10000, 7ull << KL_STACK_PLACE_SHIFT },
 		.word = { [1] = CODE + 0x1110, [4] = 0x1234, [5] = CODE + 0x1210 },
 	};
@@ -334,6 +353,11 @@ static void test_callers(void)
 	unit_check(trace.about.frames == 2 && trace.address[1] == CODE + 0x1110 &&
 			   doubt_of(&trace) == KL_STACK_NO_RULE,
 		   "a frame pointer that is not known is not used");
+	copy = make_copy();
+	copy.head.frames = 2;
+	trace = find_callers(&copy, &table);
+	unit_check(trace.about.frames == 2 && trace.about.flags == (KL_STACK_EXACT | KL_STACK_CUT),
+		   "it has no more frames than the session wants");
 	copy = make_copy();
 	copy.head.words = 5;
 	trace = find_callers(&copy, &table);
