@@ -183,15 +183,19 @@ static u64 store_user(struct kl_session *s, struct kl_stacks *stacks, u32 at, u6
 		.about.start_ns = t->group_leader->start_boottime,
 		.frame = frame,
 	};
-	struct kl_stack_walk walk = { .s = s,
-				      .stacks = stacks,
-				      .regs = task_pt_regs(t),
-				      .level = at,
-				      .of_record = of_record };
+	struct kl_stack_walk walk; /* zeroing all of it would take as long as a frame */
 	u32 id;
 
-	if (start_registers() == walk.regs)
-		walk.text = this_cpu_read(stack_start.text);
+	walk.s = s;
+	walk.stacks = stacks;
+	walk.regs = task_pt_regs(t);
+	walk.level = at;
+	walk.of_record = of_record;
+	walk.locked = false;
+	walk.refused = false;
+	walk.cache = NULL;
+	walk.lacks = 0;
+	walk.text = start_registers() == walk.regs ? this_cpu_read(stack_start.text) : 0;
 	kl_stack_walk_user(&walk, &trace.about, frame);
 	if (unlikely(walk.lacks))
 		trace.copy = kl_unwind_copy(&walk);

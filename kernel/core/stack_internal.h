@@ -119,7 +119,7 @@ struct kl_stacks {
  * @cache: NULL: there are no tables
  * @key: identifies the mm and the state of its mappings
  *
- * The caller sets the first six, and calls kl_stack_walk_end() at the end.
+ * The caller sets everything but @at, @lacking and @key, and calls kl_stack_walk_end() at the end.
  */
 struct kl_stack_walk {
 	struct kl_session *s;
