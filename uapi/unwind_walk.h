@@ -75,8 +75,8 @@ static __always_inline enum kl_stack_doubt kl_unwind_cfa(const struct kl_unwind_
 }
 
 /*
- * Go to the caller's frame by a rule other than KL_UNWIND_END and those of innermost frames. On failure, the frame stays, unless
- * it is that of a signal.
+ * Go to the caller's frame by a rule other than KL_UNWIND_END and those of innermost frames. On
+ * failure, the frame stays, unless it is that of a signal.
  */
 static __always_inline enum kl_stack_doubt kl_unwind_step(struct kl_unwind_frame *frame, __u32 rule,
 							  kl_unwind_read *read, const void *stack)

@@ -211,8 +211,8 @@ static u64 store_user(struct kl_session *s, struct kl_stacks *stacks, u32 at, u6
 /**
  * kl_stack_user - take and store the user stack trace of the running task
  * @s: the session, whose owner may see the running task
- * @of_record: a record refers to it, so it may have an id of its own and a copy of the stack; else it
- *             is a key, and equal traces must have one id
+ * @of_record: a record refers to it, so it may have an id of its own and a copy of the stack; else
+ *             it is a key, and equal traces must have one id
  *
  * Returns the id of the trace, which is KL_STACK_NO_ROOM if the table is full, or 0 if there is no
  * trace. Context: any, preemption off.

@@ -373,7 +373,7 @@ static void begin(struct kl_stack_walk *w)
 					      READ_ONCE(unwind->tables));
 }
 
-/* The file of the current frame has no table: have the stack copied, unless it has been too often. */
+/* The file of the current frame has no table: have the stack copied, but not too often. */
 static void note_lacking(struct kl_stack_walk *w)
 {
 	enum kl_stack_doubt doubt;

@@ -66,8 +66,8 @@ static bool find_section(Elf *elf, const char *name, struct kl_cfi_section *foun
 }
 
 /*
- * Add rows for the calls of clone() and clone3(). The C library has no call frame information there,
- * as it would be wrong in the new thread, whose code follows and has no caller.
+ * Add rows for the calls of clone() and clone3(). The C library has no call frame information
+ * there, as it would be wrong in the new thread, whose code follows and has no caller.
  */
 static int add_clones(Elf *elf, struct kl_cfi_table *table)
 {
