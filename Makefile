@@ -109,15 +109,6 @@ module-%: $(CACHE)/%/release
 	$(call kbuild,$*,$$tree/kernel) KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) && \
 	cp $$tree/kernel/kernlens.ko $$tree/kernlens.ko
 
-# A second instance, of another name: the first counts its blocks while the fuzzer is at it.
-target-%: $(CACHE)/%/release
-	+release=$$(cat $<); tree=$(BUILD)/$$release/target; mkdir -p $$tree; \
-	find $$tree -type l -delete; \
-	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && \
-	$(call kbuild,$*,$$tree/kernel) KL_MODULE=kernlens_target \
-		KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) && \
-	cp $$tree/kernel/kernlens_target.ko $$tree/
-
 # ------------------------------------------------------------- what it does
 
 # On all processors, unless whoever called make has said how many.

@@ -6,14 +6,15 @@
 #   stimulus-NAME    modules for one kernel, at build/RELEASE/: kl_stimulus.ko, kl_awake.ko, kl_places.ko, kl_passed.ko, kl_pfnmap.ko
 #   program-NAME     kl_program.ko for one kernel, built with the module's own program code
 #   extern-NAME      kl_extern.ko for one kernel: handlers of another module
-#   target-extern-NAME  the second instance of the module, and its kl_extern.ko
+#   target-NAME      a second instance of the module, of another name, so that the first can count its
+#                    blocks: build/RELEASE/target/kernlens_target.ko, and its kl_extern.ko
 #   preempt-NAME     kernlens.ko whose probes are called with preemption enabled, at
 #                    build/RELEASE/preempt/kernlens.ko
 #
 #   core-tests       what tests/kernels/run needs for each of CORE_KERNELS
 #
-# tests/kernel/run runs them in virtual machines. The two before the last, which compile the module again, are
-# for the kernels in VARIANTS.
+# tests/kernel/run runs them in virtual machines. The two variants of the module are built for the
+# kernels in VARIANTS.
 
 # A test is a file, or a folder of files.
 KERNEL_TEST_FOLDERS := accounting adversaries details exits faults fuzz hostile latency limits users
@@ -27,7 +28,7 @@ KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 VARIANTS ?= $(firstword $(foreach kernel,$(KERNELS),$(if $(findstring -,$(kernel)),,$(kernel))))
 
 kernel-tests: $(KERNELS:%=stimulus-%) $(KERNELS:%=program-%) $(KERNELS:%=extern-%) \
-		$(VARIANTS:%=target-extern-%) $(VARIANTS:%=preempt-%) examples $(KERNEL_TESTS)
+		$(VARIANTS:%=target-%) $(VARIANTS:%=preempt-%) examples $(KERNEL_TESTS)
 
 core-tests: library command $(KERNEL_TESTS) $(foreach kernel,$(CORE_KERNELS),\
 		$(addsuffix -$(kernel),module stimulus program extern example))
@@ -71,8 +72,18 @@ program-%: $(CACHE)/%/release module-%
 extern-%: module-%
 	+$(call build-against,$*,tests/kernel/extern)
 
-# kl_extern.ko for the second instance, whose functions have other names, at build/RELEASE/target/.
-target-extern-%: target-%
+# variant NAME, FOLDER, OBJECTS, SETTINGS: builds the module for NAME again in build/RELEASE/FOLDER,
+# with settings that only these OBJECTS depend on.
+variant = release=$$(cat $(CACHE)/$(1)/release); built=$(CURDIR)/$(BUILD)/$$release/kernel; \
+	tree=$(BUILD)/$$release/$(2); mkdir -p $$tree && find $$tree -type l -delete && \
+	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && \
+	$(call kbuild,$(1),$$tree/kernel) KL_BUILT=$$built KL_OWN="$(3)" \
+		KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) $(4) && \
+	cp $$tree/kernel/*.ko $$tree/
+
+# These have the module's name, or that of an exported function.
+target-%: module-%
+	+$(call variant,$*,target,device/device.o device/proc.o handler/external.o,KL_MODULE=kernlens_target)
 	+release=$$(cat $(CACHE)/$*/release); tree=$(BUILD)/$$release/target/extern; mkdir -p $$tree && \
 	cp -fs $(CURDIR)/tests/kernel/extern/* $$tree/ && \
 	$(call kbuild,$*,$$tree) KL_INCLUDE=$(CURDIR)/$(BUILD)/$$release/kernel/include \
@@ -80,11 +91,9 @@ target-extern-%: target-%
 		KBUILD_EXTRA_SYMBOLS=$(CURDIR)/$(BUILD)/$$release/target/kernel/Module.symvers && \
 	cp $$tree/kl_extern.ko $(BUILD)/$$release/target/
 
-# A separate build tree, in which everything is compiled again.
-preempt-%: $(CACHE)/%/release
-	+release=$$(cat $<); $(MAKE) --no-print-directory BUILD=$(BUILD)/preempt \
-		KL_CCFLAGS='-g0 -DKL_PROBES_PREEMPTIBLE=2' module-$* && \
-	mkdir -p $(BUILD)/$$release/preempt && \
-	cp $(BUILD)/preempt/$$release/kernlens.ko $(BUILD)/$$release/preempt/
+# What includes compat/preempt.h, found where kbuild notes the headers of each object.
+preempt-%: module-%
+	+$(call variant,$*,preempt,$$(cd $$built && grep -rl --include='.*.o.cmd' compat/preempt.h . | sed -E 's|^\./(.*/)?\.(.*)\.cmd$$|\1\2|' | xargs),\
+		KL_CCFLAGS=-DKL_PROBES_PREEMPTIBLE=2)
 
 .PHONY: kernel-tests core-tests
