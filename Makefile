@@ -26,6 +26,7 @@ SHELL := /bin/bash
 BUILD ?= build
 VERSION := 0.1.0
 CC ?= gcc
+OBJCOPY ?= objcopy
 OPT ?= -O2 -g
 PREFIX ?= /usr/local
 KERNELS ?= $(shell vm/kernels --tested)
@@ -101,13 +102,14 @@ KBUILD_SETTINGS := CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-Werror
 kbuild = vm/with-tools $(1) $(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$(1)/headers) \
 	M=$(CURDIR)/$(2) $(KBUILD_SETTINGS) modules
 
-# kbuild works on a tree of links, one a kernel, so that the sources stay clean.
+# kbuild works on a tree of links, one a kernel, so that the sources stay clean. The module there has
+# debug information; the one beside it is for the guests, each of which reads all of it.
 module-%: $(CACHE)/%/release
 	+release=$$(cat $<); tree=$(BUILD)/$$release; mkdir -p $$tree; \
 	find $$tree -type l \( -path '*/kernel/*' -o -path '*/uapi/*' \) -delete; \
 	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && \
 	$(call kbuild,$*,$$tree/kernel) KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) && \
-	cp $$tree/kernel/kernlens.ko $$tree/kernlens.ko
+	$(OBJCOPY) --strip-debug $$tree/kernel/kernlens.ko $$tree/kernlens.ko
 
 # ------------------------------------------------------------- what it does
 
