@@ -15,9 +15,9 @@
 #include "../base/output.h"
 #include "../session/aggregate.h"
 #include "../session/alarm.h"
+#include "../session/recorder.h"
 #include "../session/run.h"
 #include "../session/select.h"
-#include "recorder.h"
 
 enum {
 	KEY_OVERWRITE = CLI_KEY_OWN,

@@ -171,6 +171,11 @@ void kl_schema_set_cgroups(struct kl_schema *schema, struct kl_cgroups *cgroups)
 	schema->cgroups = cgroups;
 }
 
+struct kl_cgroups *kl_schema_cgroups(const struct kl_schema *schema)
+{
+	return schema->cgroups;
+}
+
 bool kl_print_cgroup(struct kl_buffer *buffer, struct kl_cgroups *cgroups, uint64_t id)
 {
 	const char *path = kl_cgroups_get(cgroups, id);

@@ -144,6 +144,11 @@ void kl_schema_set_stacks(struct kl_schema *schema, const struct kl_stacks *stac
 	schema->stacks = stacks;
 }
 
+const struct kl_stacks *kl_schema_stacks(const struct kl_schema *schema)
+{
+	return schema->stacks;
+}
+
 /* --------------------------------------------------------------- as text */
 
 void kl_stacks_write(const struct kl_stacks *stacks, struct kl_buffer *buffer)

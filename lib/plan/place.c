@@ -374,15 +374,17 @@ static int add_tick(struct kl_plan *plan, struct kl_plan_place *place, const cha
 {
 	char *end;
 	unsigned long hz = strtoul(text, &end, 10);
-	int ret;
+	int ret = 0;
 
 	if (*end || !hz || hz > KL_TICK_HZ_MAX)
 		return kl_spec_fail(place->list, place->spec->place.text,
 				    "a tick's rate must be from 1 to %d per second",
 				    KL_TICK_HZ_MAX);
 	kl_scope_clear_arguments(plan->scope);
-	ret = kl_scope_add_argument(plan->scope, "ip", 0);
-	if (!ret)
+	/* The instruction may be one of the kernel. */
+	if (plan->may & KL_MAY_HOOK_FUNCTIONS)
+		ret = kl_scope_add_argument(plan->scope, "ip", 0);
+	if (!ret && plan->may & KL_MAY_HOOK_FUNCTIONS)
 		ret = kl_scope_add_argument(plan->scope, "user", 0);
 	if (ret)
 		return ret;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <kernlens/cgroup_store.h>
 #include <kernlens/error.h>
 #include <kernlens/record.h>
 #include <kernlens/trace_folder.h>
@@ -66,7 +67,8 @@ static int count_entries(DIR *dir, unsigned int *ours, unsigned int *others)
 
 static void remove_folder(int dir)
 {
-	static const char *const files[] = { KL_STACKS_FILE, KL_ADDRESSES_FILE, KL_MANIFEST_FILE };
+	static const char *const files[] = { KL_STACKS_FILE, KL_ADDRESSES_FILE, KL_CGROUPS_FILE,
+					     KL_MANIFEST_FILE };
 	int folder = kl_trace_folder(dir, KL_TRACE_FOLDER);
 
 	if (folder < 0)

@@ -47,6 +47,7 @@ layers() {
 	cmonitor cli/monitor/*
 	cproc    cli/proc/*
 	crecord  cli/record/*
+	cprofile cli/profile/*
 	ctrace   cli/trace/*
 	cli      cli/*
 	shown    view/tui/tui.h
@@ -104,6 +105,7 @@ allowed() {
 	cmonitor cbase internal public
 	cproc    cbase internal public shown
 	crecord  csession cformat cbase internal public
+	cprofile csession cbase internal public
 	ctrace   cformat cbase internal public
 	cli      commands cbase internal public
 	view     internal public shown
@@ -117,7 +119,7 @@ order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
 	base format symbol reader block client ptrace symbolize splice plan record report monitor view
-	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord ctrace cli
+	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord cprofile ctrace cli
 	END
 }
 

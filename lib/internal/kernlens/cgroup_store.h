@@ -117,6 +117,9 @@ struct kl_cgroups *kl_cgroups_parse(const char *text, size_t bytes);
  */
 void kl_schema_set_cgroups(struct kl_schema *schema, struct kl_cgroups *cgroups);
 
+/* What kl_schema_set_cgroups() has set, or NULL. */
+struct kl_cgroups *kl_schema_cgroups(const struct kl_schema *schema);
+
 /**
  * kl_print_cgroup - print the path of a cgroup, on one line
  * @buffer: appended to

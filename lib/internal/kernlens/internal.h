@@ -32,6 +32,7 @@
 #include <kernlens/plan_blocks.h>
 #include <kernlens/process_splice.h>
 #include <kernlens/processes.h>
+#include <kernlens/profile.h>
 #include <kernlens/program.h>
 #include <kernlens/schema_define.h>
 #include <kernlens/session_define.h>

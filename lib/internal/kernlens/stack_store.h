@@ -50,6 +50,9 @@ struct kl_stacks *kl_stacks_parse(const char *text, size_t bytes);
  */
 struct kl_stacks *kl_stacks_load(const char *path);
 
+/* What kl_schema_set_stacks() has set, or NULL. */
+const struct kl_stacks *kl_schema_stacks(const struct kl_schema *schema);
+
 /**
  * kl_stack_collector_pid - pid of the process that reads files for the collector
  * @collector: or NULL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Print what happens to a trace while it is recorded. */
-#ifndef KL_CLI_RECORD_RECORDER_H
-#define KL_CLI_RECORD_RECORDER_H
+#ifndef KL_CLI_SESSION_RECORDER_H
+#define KL_CLI_SESSION_RECORDER_H
 
 #include <stdbool.h>
 #include <kernlens/record.h>
@@ -29,4 +29,4 @@ void cli_recorder_notice(void *context, const struct kl_record_notice *notice);
  */
 void cli_recorder_print_snapshots(const struct kl_recorder *recorder, const char *path, bool quiet);
 
-#endif /* KL_CLI_RECORD_RECORDER_H */
+#endif /* KL_CLI_SESSION_RECORDER_H */

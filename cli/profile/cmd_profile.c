@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens profile: where CPU time goes. Records ticks with stack traces into a trace, which is
+ * removed unless -o names it, and prints it as `-i TRACE` prints one that exists.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/common.h"
+#include "../base/output.h"
+#include "../session/alarm.h"
+#include "../session/recorder.h"
+#include "../session/run.h"
+#include "../session/select.h"
+#include "print.h"
+
+enum {
+	KEY_BY = CLI_KEY_OWN,
+	KEY_CALLERS,
+	KEY_CALLEES,
+	KEY_OF,
+	KEY_DIFF,
+	KEY_TOP,
+	KEY_LEAST,
+	KEY_FOLDED,
+	KEY_SVG,
+	KEY_HTML,
+	KEY_SELF,
+	KEY_FORCE,
+};
+
+enum {
+	HZ_DEFAULT = 99,
+	TOP_DEFAULT = 40,
+};
+
+#define LEAST_DEFAULT 0.5
+
+static const struct cli_option options[] = {
+	{ 'F', "frequency", "HZ", "samples per second and CPU (99)" },
+	{ 'e', "event", "EVENT[/FILTER/]", "take a sample at each of these events instead" },
+	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
+	{ 'u', "user", "USER", "all tasks of a user" },
+	CLI_CGROUP_OPTIONS,
+	{ 'a', "all", NULL, "all tasks" },
+	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
+	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
+	{ 'o', "output", "TRACE", "keep the samples in this directory" },
+	{ KEY_FORCE, "force", NULL, "replace an existing trace there" },
+	{ 'i', "input", "TRACE", "print samples that have been recorded" },
+	{ KEY_DIFF, "diff", "TRACE", "compare with an earlier profile" },
+	{ KEY_BY, "by", "KEY[,KEY]",
+	  "function (default), object, line, process, thread, cpu, cgroup" },
+	{ KEY_CALLEES, "callees", NULL, "print a tree: functions, and what they call" },
+	{ KEY_CALLERS, "callers", NULL, "print a tree: functions, and what calls them" },
+	{ KEY_OF, "of", "FUNCTION", "the tree of this function only" },
+	{ KEY_TOP, "top", "NUMBER", "rows of a table (40); 0: all" },
+	{ KEY_LEAST, "least", "PERCENT", "leave out smaller branches of trees (0.5)" },
+	{ KEY_FOLDED, "folded", NULL, "one stack trace per line, with its number of samples" },
+	{ KEY_SVG, "svg", "FILE", "write a flame graph" },
+	{ KEY_HTML, "html", "FILE", "write the flame graph as an HTML page" },
+	{ KEY_SELF, "include-self", NULL, "do not leave out kernlens itself" },
+	{ CLI_KEY_NO_DEMANGLE, "no-demangle", NULL,
+	  "print mangled names of C++ and Rust functions" },
+	{},
+};
+
+/**
+ * struct profile_run - a run of the command
+ * @input: trace to print, NULL: record
+ * @output: trace to keep, or NULL
+ * @own: processes that are left out: kernlens, and its helper that reads symbols
+ */
+struct profile_run {
+	struct cli_session session;
+	struct cli_run run;
+	struct cli_profile report;
+	struct kl_recorder *recorder;
+	const char *input;
+	const char *output;
+	const char *diff;
+	char *path;
+	uint64_t hz;
+	bool force;
+	bool folded;
+	bool self;
+	const char *svg;
+	const char *html;
+	pid_t own[2];
+};
+
+/* ------------------------------------------------------------------- reading */
+
+static bool is_own(const struct profile_run *pr, const struct kl_event *event)
+{
+	for (unsigned int i = 0; i < sizeof(pr->own) / sizeof(*pr->own); i++)
+		if (pr->own[i] && event->task.pid == pr->own[i])
+			return true;
+	return false;
+}
+
+/* The profile of an open trace, or NULL after an error message. */
+static struct kl_profile *read_trace(const struct profile_run *pr, struct kl_trace *trace,
+				     struct cli_profile *losses)
+{
+	struct kl_profile *profile;
+	struct kl_item item;
+	int error = 0;
+
+	kl_trace_demangle(trace, !pr->session.select.raw_names);
+	profile = kl_profile_create(kl_trace_schema(trace),
+				    pr->input ? pr->session.select.events : NULL);
+	if (!profile) {
+		cli_library_error(-errno, NULL);
+		return NULL;
+	}
+	while (!error && kl_trace_next(trace, &item) > 0) {
+		if (item.kind == KL_ITEM_LOSS)
+			*(item.loss->kind == KL_LOSS_UNSEEN ? &losses->late : &losses->lost) +=
+				item.loss->records;
+		else if (!is_own(pr, item.event))
+			error = kl_profile_add(profile, item.event);
+	}
+	if (!error)
+		return profile;
+	cli_library_error(error, NULL);
+	kl_profile_destroy(profile);
+	return NULL;
+}
+
+/* ------------------------------------------------------------------- writing */
+
+static int write_file(const char *path, struct kl_buffer *buffer)
+{
+	FILE *file = cli_create_file(path);
+	bool good;
+
+	if (!file)
+		return CLI_FAILED;
+	good = cli_write_buffer(buffer, file);
+	if (fclose(file) || !good)
+		return cli_error(-errno, "%s: %s", path, strerror(errno));
+	return CLI_OK;
+}
+
+static int write_flames(struct profile_run *pr)
+{
+	struct kl_flame *flame = kl_profile_flame(pr->report.profile);
+	struct kl_buffer buffer = { 0 };
+	int status = CLI_OK;
+
+	if (!flame)
+		return cli_library_error(-errno, NULL);
+	if (pr->folded) {
+		kl_flame_folded(flame, &buffer);
+		status = cli_write_buffer(&buffer, stdout) ? CLI_OK : CLI_FAILED;
+	}
+	if (pr->svg && !status) {
+		kl_flame_svg(flame, &buffer, "CPU profile", "samples");
+		status = write_file(pr->svg, &buffer);
+	}
+	if (pr->html && !status) {
+		kl_flame_html(flame, &buffer, "CPU profile", "samples");
+		status = write_file(pr->html, &buffer);
+	}
+	kl_buffer_deinit(&buffer);
+	kl_flame_destroy(flame);
+	return status;
+}
+
+/* Results of a run with a command go to stderr, where they do not mix with its output. */
+static int write_result(struct profile_run *pr)
+{
+	int status = pr->folded || pr->svg || pr->html ? write_flames(pr) : CLI_OK;
+
+	if (status || pr->folded)
+		return status;
+	if (cli_settings.json)
+		return cli_profile_write_json(&pr->report);
+	if (pr->input)
+		cli_start_pager();
+	return cli_profile_print(&pr->report, pr->input ? stdout : stderr);
+}
+
+static int print(struct profile_run *pr, const char *path)
+{
+	struct kl_trace *trace = cli_open_trace(path);
+	struct kl_trace *old = trace && pr->diff ? cli_open_trace(pr->diff) : NULL;
+	struct cli_profile losses = { 0 };
+	int status = CLI_FAILED;
+
+	if (trace && (old || !pr->diff))
+		pr->report.profile = read_trace(pr, trace, &pr->report);
+	if (pr->report.profile && old)
+		pr->report.old = read_trace(pr, old, &losses);
+	if (pr->report.profile && (pr->report.old || !pr->diff))
+		status = write_result(pr);
+	kl_profile_destroy(pr->report.profile);
+	kl_profile_destroy(pr->report.old);
+	kl_trace_close(trace);
+	kl_trace_close(old);
+	return status;
+}
+
+/* ----------------------------------------------------------------- recording */
+
+static int create_recorder(struct profile_run *pr)
+{
+	const struct kl_record_source source = cli_session_source(&pr->session);
+	struct kl_recorder_params params = {
+		.force = pr->force,
+		.names = cli_session_names(&pr->session),
+		.notify = cli_recorder_notice,
+	};
+	const char *folder = getenv("TMPDIR");
+
+	if (pr->output) {
+		pr->path = cli_format("%s", pr->output);
+	} else {
+		char *prefix =
+			cli_format("%s/kernlens-profile", folder && *folder ? folder : "/tmp");
+
+		pr->path = kl_record_make_folder(prefix);
+		free(prefix);
+	}
+	if (!pr->path)
+		return cli_library_error(-errno, NULL);
+	params.path = pr->path;
+	pr->recorder = kl_recorder_create(&source, &params);
+	if (pr->recorder)
+		return CLI_OK;
+	cli_recorder_error(-errno);
+	if (!pr->output)
+		rmdir(pr->path);
+	return CLI_FAILED;
+}
+
+static int record(struct profile_run *pr)
+{
+	int error = kl_recorder_attach(pr->recorder);
+	int status = error ? cli_library_error(error, NULL) : cli_run_begin(&pr->run);
+
+	if (status)
+		return status;
+	error = kl_recorder_began(pr->recorder);
+	while (!error && !pr->run.over) {
+		cli_run_wait(&pr->run, kl_recorder_fd(pr->recorder), 100);
+		error = kl_recorder_drain(pr->recorder);
+	}
+	if (error)
+		cli_library_error(error, NULL);
+	error = cli_session_stop(&pr->session);
+	cli_note_suspended(pr->session.session);
+	if (error)
+		return cli_library_error(error, NULL);
+	cli_session_interrupts(&pr->session, true);
+	cli_busy("looking up names and source lines");
+	error = kl_recorder_ended(pr->recorder);
+	cli_busy(NULL);
+	cli_session_interrupts(&pr->session, false);
+	return error ? CLI_FAILED : CLI_OK;
+}
+
+static int record_and_print(struct profile_run *pr)
+{
+	int status = create_recorder(pr);
+
+	if (status)
+		return status;
+	if (!pr->self)
+		pr->own[0] = getpid();
+	status = record(pr);
+	if (!pr->self)
+		pr->own[1] = kl_record_names_collector(pr->session.names);
+	if (kl_recorder_finish(pr->recorder) && !status)
+		status = CLI_FAILED;
+	cli_run_status(&pr->run, CLI_OK);
+	if (!status && !cli_child_failed(&pr->session.child))
+		status = print(pr, pr->path);
+	kl_recorder_destroy(pr->recorder);
+	if (!pr->output || cli_child_failed(&pr->session.child))
+		kl_record_discard(pr->path);
+	return status;
+}
+
+static int run(struct profile_run *pr)
+{
+	int status = cli_run_init(&pr->run, &pr->session);
+
+	if (!status)
+		status = cli_session_open(&pr->session, NULL, KL_HANDLER_stack);
+	if (!status) {
+		status = record_and_print(pr);
+		if (pr->run.began_ns)
+			status = cli_run_status(&pr->run, status);
+		cli_session_close(&pr->session);
+	}
+	cli_run_deinit(&pr->run);
+	free(pr->path);
+	return status;
+}
+
+/* ------------------------------------------------------------------- options */
+
+static void take_tree(struct profile_run *pr, enum kl_profile_direction direction)
+{
+	if (pr->report.tree && pr->report.direction != direction)
+		cli_usage_error(pr->session.command, "--callers cannot be used with --callees");
+	pr->report.tree = true;
+	pr->report.direction = direction;
+}
+
+static void take_number(const struct cli_parser *parser, const char *option, uint64_t most,
+			uint64_t *number)
+{
+	if (!cli_parse_unsigned(parser->arg, most, number))
+		cli_usage_error(parser->command, "%s: \"%s\" is not a number from 0 to %llu",
+				option, parser->arg, (unsigned long long)most);
+}
+
+static void take_percent(const struct cli_parser *parser, double *percent)
+{
+	char *end;
+
+	*percent = strtod(parser->arg, &end);
+	if (end == parser->arg || *end || !(*percent >= 0) || !(*percent <= 100))
+		cli_usage_error(parser->command, "--least: \"%s\" is not a percentage",
+				parser->arg);
+}
+
+static void take_option(struct profile_run *pr, const struct cli_parser *parser, int key)
+{
+	switch (key) {
+	case 'F':
+		take_number(parser, "--frequency", KL_TICK_HZ_MAX, &pr->hz);
+		if (!pr->hz)
+			cli_usage_error(parser->command, "--frequency: 0 samples per second");
+		break;
+	case 'i':
+		pr->input = parser->arg;
+		break;
+	case 'o':
+		pr->output = parser->arg;
+		break;
+	case KEY_FORCE:
+		pr->force = true;
+		break;
+	case KEY_DIFF:
+		pr->diff = parser->arg;
+		break;
+	case KEY_BY:
+		cli_profile_take_keys(&pr->report, parser->command, parser->arg);
+		break;
+	case KEY_CALLERS:
+		take_tree(pr, KL_PROFILE_CALLERS);
+		break;
+	case KEY_CALLEES:
+		take_tree(pr, KL_PROFILE_CALLEES);
+		break;
+	case KEY_OF:
+		pr->report.function = parser->arg;
+		break;
+	case KEY_TOP:
+		take_number(parser, "--top", 1000000000, &pr->report.top);
+		break;
+	case KEY_LEAST:
+		take_percent(parser, &pr->report.least);
+		break;
+	case KEY_FOLDED:
+		pr->folded = true;
+		break;
+	case KEY_SVG:
+		pr->svg = parser->arg;
+		break;
+	case KEY_HTML:
+		pr->html = parser->arg;
+		break;
+	case KEY_SELF:
+		pr->self = true;
+		break;
+	}
+}
+
+static void check_options(const struct profile_run *pr, const struct cli_parser *parser)
+{
+	const struct cli_command *self = parser->command;
+	const struct cli_select *select = &pr->session.select;
+
+	if (pr->input && (parser->n_words || cli_select_has_tasks(select) || pr->output))
+		cli_usage_error(self, "-i prints a trace; it cannot be used with -o, a selection "
+				      "of tasks or a command");
+	if (pr->report.function && !pr->report.tree)
+		cli_usage_error(self, "--of requires --callers or --callees");
+	if (pr->diff && (pr->report.tree || pr->folded || pr->svg || pr->html))
+		cli_usage_error(self, "--diff compares tables; it cannot be used with trees or "
+				      "flame graphs");
+	if (pr->folded && cli_settings.json)
+		cli_usage_error(self, "--folded cannot be used with --json");
+	if (pr->hz && select->events)
+		cli_usage_error(self, "-F cannot be used with -e");
+}
+
+/* The module leaves out kernlens itself, so that it is not in a trace that is kept, either. */
+static char *tick_event(const struct profile_run *pr)
+{
+	unsigned int hz = pr->hz ? (unsigned int)pr->hz : HZ_DEFAULT;
+
+	if (pr->self)
+		return cli_format("tick:%u", hz);
+	return cli_format("tick:%u/pid != %d/", hz, getpid());
+}
+
+static int exec_profile(const struct cli_command *self, int argc, char **argv)
+{
+	struct profile_run *pr = cli_alloc(sizeof(*pr));
+	struct cli_select *select = &pr->session.select;
+	struct cli_parser parser;
+	int key, status;
+
+	pr->session.command = self;
+	pr->report.key[0] = KL_PROFILE_FUNCTION;
+	pr->report.n_keys = 1;
+	pr->report.top = TOP_DEFAULT;
+	pr->report.least = LEAST_DEFAULT;
+	cli_select_init(select);
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser)))
+		if (!cli_select_option(select, &parser, key))
+			take_option(pr, &parser, key);
+	check_options(pr, &parser);
+	if (pr->input) {
+		status = print(pr, pr->input);
+		free(pr);
+		return status;
+	}
+	if (!select->events)
+		cli_select_add(select, self, tick_event(pr));
+	select->variables = cli_format("cgroup");
+	select->to_stdout = pr->folded;
+	if (parser.n_words)
+		select->words = parser.words;
+	status = run(pr);
+	free(pr);
+	return status;
+}
+
+const struct cli_command_ops cmd_profile = {
+	.options = options,
+	.runs_command = true,
+	.text = "Interrupts each CPU 99 times a second, and shows in which functions the tasks were,\n"
+		"and what had called them. The tables go to stderr; with -i, to stdout.\n"
+		"\n"
+		"  kernlens profile -- make\n"
+		"  kernlens profile -a --duration 10 --by process,function\n"
+		"  kernlens profile -p 1234 --duration 5 --callers --of malloc\n"
+		"  kernlens profile -e kmem_mm_page_alloc --callees -- ls\n"
+		"  kernlens profile -a --duration 10 --html flame.html\n"
+		"  kernlens profile -o old -- ./program; kernlens profile --diff old -- ./program\n",
+	.exec = exec_profile,
+};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A profile: events of a trace that have stack traces, usually ticks, taken as samples of where
+ * time goes. Add every item of the trace, then ask for rows, trees and differences.
+ */
+#ifndef KERNLENS_PROFILE_H
+#define KERNLENS_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <kernlens/buffer.h>
+#include <kernlens/flame.h>
+#include <kernlens/schema.h>
+#include <kernlens/trace.h>
+
+/* Number of keys that rows can have at a time. */
+#define KL_PROFILE_KEYS_MAX 4
+
+struct kl_profile;
+
+/* What samples are grouped by. The first three are properties of each frame, the others of the task. */
+enum kl_profile_key {
+	KL_PROFILE_FUNCTION,
+	KL_PROFILE_OBJECT, /* kernel, module, program or library */
+	KL_PROFILE_LINE, /* source line, or function if unknown */
+	KL_PROFILE_PROCESS,
+	KL_PROFILE_THREAD,
+	KL_PROFILE_CPU,
+	KL_PROFILE_CGROUP,
+};
+
+#define KL_PROFILE_KEY_COUNT (KL_PROFILE_CGROUP + 1)
+
+/* Is a key a property of each frame, so that a sample belongs to several rows? */
+static inline bool kl_profile_key_is_frame(enum kl_profile_key key)
+{
+	return key <= KL_PROFILE_LINE;
+}
+
+/**
+ * struct kl_profile_function - a function that occurs in stack traces
+ * @name: demangled if wanted; "[FILE]" if unknown
+ * @object: name of the module, program or library without its folder; "kernel" for the kernel itself
+ * @kernel: it is kernel code
+ */
+struct kl_profile_function {
+	const char *name;
+	const char *object;
+	bool kernel;
+};
+
+/**
+ * struct kl_profile_row - samples with equal keys
+ * @key: texts, in the order of the keys requested; belong to the profile
+ * @function: of the key KL_PROFILE_FUNCTION; else NULL
+ * @pid: of the keys KL_PROFILE_PROCESS and KL_PROFILE_THREAD; else 0
+ * @tid: of the key KL_PROFILE_THREAD; else 0
+ * @self: samples in the innermost frame; without a key of frames, all samples
+ * @total: samples in any frame
+ */
+struct kl_profile_row {
+	const char *key[KL_PROFILE_KEYS_MAX];
+	const struct kl_profile_function *function;
+	int32_t pid;
+	int32_t tid;
+	uint64_t self;
+	uint64_t total;
+};
+
+/**
+ * struct kl_profile_counts - what a profile consists of
+ * @samples: samples of tasks
+ * @idle: samples of idle CPUs, which are in no row
+ * @kernel: samples in kernel code
+ * @modes: samples of which is known whether they are in kernel code; the events of users who may not
+ *         see kernel addresses do not say so
+ * @no_stack: samples without any stack trace
+ * @uncertain: samples of which a frame is uncertain
+ * @hz: ticks per second and CPU, if the samples are ticks of one frequency; else 0
+ * @first_ns: wall time of the first sample
+ * @last_ns: wall time of the last sample
+ */
+struct kl_profile_counts {
+	uint64_t samples;
+	uint64_t idle;
+	uint64_t kernel;
+	uint64_t modes;
+	uint64_t no_stack;
+	uint64_t uncertain;
+	unsigned int hz;
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
+/**
+ * kl_profile_create - create an empty profile
+ * @schema: of the trace; must outlive the profile, with its stack traces
+ * @event: the event whose records are samples; NULL: ticks if the trace has any, else all events
+ *         with stack traces
+ *
+ * Returns NULL with errno: ENOMEM, or ENOENT (no such event, or no stack traces) with an error
+ * text.
+ */
+struct kl_profile *kl_profile_create(const struct kl_schema *schema, const char *event);
+
+/**
+ * kl_profile_destroy - free a profile
+ * @profile: or NULL
+ */
+void kl_profile_destroy(struct kl_profile *profile);
+
+/**
+ * kl_profile_add - add an event if it is a sample
+ * @profile: profile
+ * @event: any event of the trace
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int kl_profile_add(struct kl_profile *profile, const struct kl_event *event);
+
+/**
+ * kl_profile_counts - totals
+ * @profile: profile
+ */
+const struct kl_profile_counts *kl_profile_counts(const struct kl_profile *profile);
+
+/**
+ * kl_profile_rows - samples by keys
+ * @profile: profile
+ * @key: keys, all different, of which at most one is a property of frames
+ * @n_keys: 1 to KL_PROFILE_KEYS_MAX
+ * @count: out: number of rows
+ *
+ * Most samples in their own frames first, then most in total. Returns an array that the caller
+ * frees, or NULL with errno: ENOMEM, or 0 if there are no samples.
+ */
+struct kl_profile_row *kl_profile_rows(struct kl_profile *profile, const enum kl_profile_key *key,
+				       unsigned int n_keys, size_t *count);
+
+/**
+ * struct kl_profile_node - a function in a tree of calls
+ * @function: NULL in the root
+ * @self: samples whose path ends here
+ * @total: samples whose path goes through here
+ * @child: callees or callers, most samples first
+ * @n: number of children
+ */
+struct kl_profile_node {
+	const struct kl_profile_function *function;
+	uint64_t self;
+	uint64_t total;
+	struct kl_profile_node **child;
+	size_t n;
+	size_t room;
+};
+
+enum kl_profile_direction {
+	KL_PROFILE_CALLEES,
+	KL_PROFILE_CALLERS,
+};
+
+/**
+ * kl_profile_tree - who calls whom
+ * @profile: profile
+ * @direction: of the tree: from callers to their callees, or the reverse
+ * @function: name of a function; only samples in it or what it calls, from there on. NULL: all
+ *            samples; the tree starts at the outermost frames, or at the innermost for
+ *            KL_PROFILE_CALLERS
+ *
+ * A recursive function counts once for each sample. Returns the root, to be freed with
+ * kl_profile_tree_destroy(), or NULL with errno: ENOMEM, or ENOENT with an error text if no sample
+ * has the function.
+ */
+struct kl_profile_node *kl_profile_tree(struct kl_profile *profile,
+					enum kl_profile_direction direction, const char *function);
+
+/**
+ * kl_profile_tree_destroy - free a tree
+ * @root: or NULL
+ */
+void kl_profile_tree_destroy(struct kl_profile_node *root);
+
+/**
+ * kl_profile_flame - a flame graph of all samples, by command name
+ * @profile: profile
+ *
+ * Returns NULL with errno ENOMEM.
+ */
+struct kl_flame *kl_profile_flame(struct kl_profile *profile);
+
+#endif /* KERNLENS_PROFILE_H */

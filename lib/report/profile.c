@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Collects the samples of a profile: equal ones are counted once, by the number of their path
+ * through the code, of their task and CPU.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/internal.h>
+#include "../base/base.h"
+#include "profile.h"
+
+#define TICK "tick:"
+
+/* Frames of both stacks, and one that says what is not known. */
+#define FRAMES_MAX (2 * KL_FRAMES_MAX + 1)
+
+struct number {
+	uint64_t key;
+	uint64_t number; /* plus 1; 0: new */
+};
+
+/* Ids of stack traces; @in_kernel: kernel code was running, whether or not its trace is there. */
+struct stacks {
+	uint32_t kernel;
+	uint32_t user;
+	uint32_t in_kernel;
+};
+
+int64_t kl_profile_list_add(struct kl_profile_list *list, const void *element)
+{
+	uint64_t key = kl_hash_bytes(KL_HASH_START, element, list->size);
+	struct number *entry;
+	void *grown;
+
+	list->by_hash.size = sizeof(struct number);
+	for (;; key++) {
+		entry = kl_hash_get(&list->by_hash, key ? key : 1);
+		if (!entry)
+			return -ENOMEM;
+		if (!entry->number)
+			break;
+		if (!memcmp((char *)list->element + (entry->number - 1) * list->size, element,
+			    list->size))
+			return (int64_t)entry->number - 1;
+	}
+	grown = kl_array_grow(list->element, list->n, &list->room, list->size);
+	if (!grown)
+		return -ENOMEM;
+	list->element = grown;
+	memcpy((char *)grown + list->n * list->size, element, list->size);
+	entry->number = ++list->n;
+	return (int64_t)list->n - 1;
+}
+
+void kl_profile_list_deinit(struct kl_profile_list *list)
+{
+	free(list->element);
+	kl_hash_deinit(&list->by_hash);
+}
+
+/* ------------------------------------------------------------------ creation */
+
+static bool is_tick(const struct kl_class *event)
+{
+	return !strncmp(event->name, TICK, strlen(TICK));
+}
+
+static int find_variable(const struct kl_schema *schema, const char *name)
+{
+	const struct kl_variable *variable;
+
+	for (unsigned int i = 0; (variable = kl_schema_variable(schema, i)); i++)
+		if (!strcmp(variable->name, name))
+			return (int)i;
+	return -1;
+}
+
+/* Which events are samples? */
+static int choose_events(struct kl_profile *profile, const char *name)
+{
+	const struct kl_class *event = NULL;
+	unsigned int hz = 0, kinds = 0;
+
+	if (name) {
+		profile->event = kl_schema_find(profile->schema, name);
+		if (!profile->event)
+			return kl_fail(ENOENT, "the trace has no event %s", name);
+	}
+	while ((event = kl_schema_next(profile->schema, event)))
+		if (is_tick(event) && (!name || event == profile->event)) {
+			profile->ticks = true;
+			hz = (unsigned int)strtoul(event->name + strlen(TICK), NULL, 10);
+			kinds++;
+		}
+	profile->counts.hz = kinds == 1 ? hz : 0;
+	return 0;
+}
+
+struct kl_profile *kl_profile_create(const struct kl_schema *schema, const char *event)
+{
+	struct kl_profile *profile = calloc(1, sizeof(*profile));
+	int error;
+
+	if (!profile) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	profile->schema = schema;
+	profile->stacks.size = sizeof(struct stacks);
+	profile->samples.size = sizeof(struct kl_profile_sample);
+	profile->functions.size = sizeof(struct kl_profile_function);
+	profile->tasks.size = sizeof(struct kl_profile_task);
+	profile->kstack = find_variable(schema, "kstack");
+	profile->ustack = find_variable(schema, "ustack");
+	profile->cgroup = find_variable(schema, "cgroup");
+	error = choose_events(profile, event);
+	if (!error && profile->kstack < 0 && profile->ustack < 0)
+		error = kl_fail(ENOENT, "the trace has no stack traces; record with "
+					"-e tick:99:stack");
+	if (!error)
+		return profile;
+	kl_profile_destroy(profile);
+	errno = -error;
+	return NULL;
+}
+
+void kl_profile_destroy(struct kl_profile *profile)
+{
+	if (!profile)
+		return;
+	for (size_t i = 0; i < profile->n_paths; i++)
+		free(profile->path[i].frame);
+	free(profile->path);
+	kl_profile_list_deinit(&profile->functions);
+	kl_profile_list_deinit(&profile->tasks);
+	kl_profile_list_deinit(&profile->stacks);
+	kl_hash_deinit(&profile->samples);
+	kl_texts_deinit(&profile->texts);
+	free(profile);
+}
+
+const struct kl_profile_counts *kl_profile_counts(const struct kl_profile *profile)
+{
+	return &profile->counts;
+}
+
+/* --------------------------------------------------------------------- paths */
+
+static const char *file_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Returns its number or -ENOMEM. */
+static int64_t add_function(struct kl_profile *profile, const char *name, const char *object,
+			    bool kernel)
+{
+	struct kl_profile_function function;
+
+	memset(&function, 0, sizeof(function));
+	function.name = name;
+	function.object = object;
+	function.kernel = kernel;
+	if (kl_texts_keep(&profile->texts, &function.name) ||
+	    kl_texts_keep(&profile->texts, &function.object))
+		return -ENOMEM;
+	return kl_profile_list_add(&profile->functions, &function);
+}
+
+static int add_frame(struct kl_profile *profile, struct kl_profile_frame *to,
+		     const struct kl_frame *frame, bool kernel)
+{
+	const char *object = frame->object ? file_of(frame->object) : kernel ? "kernel" : "unknown";
+	const char *name = frame->name ? frame->name : frame->symbol;
+	char unknown[256], line[4096 + 16];
+	int64_t number;
+
+	snprintf(unknown, sizeof(unknown), "[%s]", object);
+	number = add_function(profile, name ? name : unknown, object, kernel);
+	if (number < 0)
+		return (int)number;
+	to->function = (uint32_t)number;
+	to->line = NULL;
+	if (!frame->source)
+		return 0;
+	snprintf(line, sizeof(line), "%s:%u", frame->source, frame->line);
+	to->line = line;
+	return kl_texts_keep(&profile->texts, &to->line);
+}
+
+/* These frames are part of tracing, not of what is traced. */
+static bool is_tracing(const struct kl_frame *frame)
+{
+	return frame->symbol && !strncmp(frame->symbol, "__traceiter_", 12);
+}
+
+static int add_stack(struct kl_profile *profile, struct kl_profile_path *path,
+		     const struct kl_stack *stack, bool kernel)
+{
+	int error = 0;
+
+	for (unsigned int i = stack ? stack->n : 0; i-- && !error;) {
+		if (kernel && is_tracing(&stack->frame[i]))
+			continue;
+		path->uncertain |= stack->frame[i].uncertain;
+		error = add_frame(profile, &path->frame[path->n], &stack->frame[i], kernel);
+		path->n++;
+	}
+	return error;
+}
+
+static int add_frames(struct kl_profile *profile, struct kl_profile_path *path,
+		      const struct stacks *ids)
+{
+	const struct kl_stacks *stacks = kl_schema_stacks(profile->schema);
+	const struct kl_stack *kernel = kl_stacks_get(stacks, ids->kernel);
+	int error = add_stack(profile, path, kl_stacks_get(stacks, ids->user), false);
+	int64_t number;
+
+	path->no_stack = !path->n && !kernel;
+	if (!error)
+		error = add_stack(profile, path, kernel, true);
+	if (error || (path->n && (kernel || !ids->in_kernel)))
+		return error;
+	/* The table of stack traces was full. */
+	number = ids->in_kernel ? add_function(profile, "[kernel]", "kernel", true) :
+				  add_function(profile, "[unknown]", "unknown", false);
+	path->frame[path->n++] = (struct kl_profile_frame){ .function = (uint32_t)number };
+	return number < 0 ? (int)number : 0;
+}
+
+static int add_path(struct kl_profile *profile, const struct stacks *ids)
+{
+	struct kl_profile_frame frames[FRAMES_MAX];
+	struct kl_profile_path path = { .frame = frames }, *grown;
+	int error = add_frames(profile, &path, ids);
+
+	if (error)
+		return error;
+	grown = kl_array_grow(profile->path, profile->n_paths, &profile->paths_room,
+			      sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	profile->path = grown;
+	path.frame = malloc(path.n * sizeof(*path.frame));
+	if (!path.frame)
+		return kl_fail(ENOMEM, "out of memory");
+	memcpy(path.frame, frames, path.n * sizeof(*path.frame));
+	grown[profile->n_paths++] = path;
+	return 0;
+}
+
+/* The number of a path, or -ENOMEM. */
+static int64_t find_path(struct kl_profile *profile, const struct stacks *ids)
+{
+	int64_t number = kl_profile_list_add(&profile->stacks, ids);
+	int error = number == (int64_t)profile->n_paths ? add_path(profile, ids) : 0;
+
+	return error ? error : number;
+}
+
+/* ------------------------------------------------------------------- samples */
+
+static uint64_t variable(const struct kl_event *event, int index)
+{
+	return index < 0 ? 0 : kl_event_variable(event, (unsigned int)index).number;
+}
+
+static int64_t add_task(struct kl_profile *profile, const struct kl_event *event)
+{
+	struct kl_profile_task task;
+
+	memset(&task, 0, sizeof(task));
+	task.comm = event->task.comm;
+	task.pid = event->task.pid;
+	task.tid = event->task.tid;
+	task.cgroup = variable(event, profile->cgroup);
+	if (kl_texts_keep(&profile->texts, &task.comm))
+		return -ENOMEM;
+	return kl_profile_list_add(&profile->tasks, &task);
+}
+
+/* Paths and tasks have at most 2^24 numbers, CPUs 2^15. */
+static int count(struct kl_profile *profile, int64_t path, int64_t task, uint32_t cpu)
+{
+	struct kl_profile_sample *sample;
+
+	if (path >= 1 << 24 || task >= 1 << 24)
+		return kl_fail(ENOMEM, "too many different samples");
+	sample = kl_hash_get(&profile->samples,
+			     1 + ((uint64_t)path | (uint64_t)task << 24 | (uint64_t)cpu << 48));
+	if (!sample)
+		return -ENOMEM;
+	sample->path = (uint32_t)path;
+	sample->task = (uint32_t)task;
+	sample->cpu = cpu;
+	sample->count++;
+	return 0;
+}
+
+static void note_time(struct kl_profile_counts *counts, uint64_t ns)
+{
+	if (!counts->first_ns)
+		counts->first_ns = ns;
+	counts->last_ns = ns;
+}
+
+/* Was the kernel running? Ticks say so, other events happen there. */
+static void note_mode(struct kl_profile *profile, const struct kl_event *event, struct stacks *ids)
+{
+	struct kl_value user = { .number = 0 };
+
+	if (profile->ticks && kl_event_field(event, "user", &user))
+		return;
+	ids->in_kernel = !user.number;
+	profile->counts.modes++;
+	profile->counts.kernel += ids->in_kernel;
+}
+
+static bool is_sample(const struct kl_profile *profile, const struct kl_event *event,
+		      const struct stacks *ids)
+{
+	if (profile->event)
+		return event->event_class == profile->event;
+	return profile->ticks ? is_tick(event->event_class) : ids->kernel || ids->user;
+}
+
+int kl_profile_add(struct kl_profile *profile, const struct kl_event *event)
+{
+	struct kl_profile_counts *counts = &profile->counts;
+	struct stacks ids = { (uint32_t)variable(event, profile->kstack),
+			      (uint32_t)variable(event, profile->ustack), 0 };
+	const struct kl_profile_path *path;
+	int64_t at, task;
+
+	if (!is_sample(profile, event, &ids))
+		return 0;
+	note_time(counts, event->ns);
+	if (!event->task.tid && profile->ticks) {
+		counts->idle++;
+		return 0;
+	}
+	note_mode(profile, event, &ids);
+	at = find_path(profile, &ids);
+	task = at < 0 ? at : add_task(profile, event);
+	if (task < 0)
+		return (int)task;
+	path = &profile->path[at];
+	counts->samples++;
+	counts->no_stack += path->no_stack;
+	counts->uncertain += path->uncertain;
+	return count(profile, at, task, event->cpu);
+}

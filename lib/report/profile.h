@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a profile consists of; profile.c collects it, profile_rows.c and profile_tree.c read it. */
+#ifndef KL_LIB_REPORT_PROFILE_H
+#define KL_LIB_REPORT_PROFILE_H
+
+#include <kernlens/profile.h>
+#include "../base/table.h"
+#include "../base/texts.h"
+
+/* @line: "FILE:LINE", or NULL */
+struct kl_profile_frame {
+	uint32_t function;
+	const char *line;
+};
+
+/**
+ * struct kl_profile_path - the frames of a sample
+ * @n: number of frames, at least one
+ * @uncertain: one of them is
+ * @frame: outermost first
+ */
+struct kl_profile_path {
+	unsigned int n;
+	bool uncertain;
+	bool no_stack;
+	struct kl_profile_frame *frame;
+};
+
+/* A task as it was in a sample: one that executes another program is another task. */
+struct kl_profile_task {
+	const char *comm;
+	uint64_t cgroup;
+	int32_t pid;
+	int32_t tid;
+};
+
+/* Samples that have everything in common but the time. @key: of path, task and CPU */
+struct kl_profile_sample {
+	uint64_t key;
+	uint32_t path;
+	uint32_t task;
+	uint32_t cpu;
+	uint64_t count;
+};
+
+/**
+ * struct kl_profile_list - distinct elements, which have no padding that is not zero
+ * @element: array
+ * @size: of an element
+ * @by_hash: their numbers
+ */
+struct kl_profile_list {
+	void *element;
+	size_t size;
+	size_t n;
+	size_t room;
+	struct kl_hash by_hash;
+};
+
+/**
+ * struct kl_profile - samples
+ * @ticks: all ticks are samples, else @event, else if it is NULL all events with stack traces
+ * @kstack, @ustack, @cgroup: indices of variables of the schema, -1: it has none
+ * @texts: names
+ * @stacks: what paths are made from: struct stacks; has the number of @path
+ */
+struct kl_profile {
+	const struct kl_schema *schema;
+	bool ticks;
+	const struct kl_class *event;
+	int kstack;
+	int ustack;
+	int cgroup;
+	struct kl_texts texts;
+	struct kl_profile_list stacks;
+	struct kl_profile_path *path;
+	size_t n_paths;
+	size_t paths_room;
+	struct kl_profile_list functions;
+	struct kl_profile_list tasks;
+	struct kl_hash samples;
+	struct kl_profile_counts counts;
+};
+
+/* The number of an element, which is added if it is new, or -ENOMEM. */
+int64_t kl_profile_list_add(struct kl_profile_list *list, const void *element);
+void kl_profile_list_deinit(struct kl_profile_list *list);
+
+static inline const struct kl_profile_function *
+kl_profile_function_of(const struct kl_profile *profile, const struct kl_profile_frame *frame)
+{
+	return (const struct kl_profile_function *)profile->functions.element + frame->function;
+}
+
+static inline const struct kl_profile_task *
+kl_profile_task_of(const struct kl_profile *profile, const struct kl_profile_sample *sample)
+{
+	return (const struct kl_profile_task *)profile->tasks.element + sample->task;
+}
+
+#endif /* KL_LIB_REPORT_PROFILE_H */

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Profiles: which events are samples, rows and trees, from events and stack traces made here. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/internal.h>
+#include "unit.h"
+
+/* Ids of the stack traces below. */
+enum {
+	LEAF = 1,
+	RECURSION,
+	KERNEL,
+	STRIPPED,
+};
+
+static const char traces[] = "kernlens-stacks 3\nno-room 0\n"
+			     "stack 1 1 2 5 3\n"
+			     "1000 leaf 5 /bin/prog - 40 src/leaf.c 7 0 0\n"
+			     "2000 middle 5 /bin/prog - 50 - 0 0 0\n"
+			     "3000 main 5 /bin/prog - 60 - 0 0 0\n"
+			     "stack 2 1 2 5 4\n"
+			     "1000 leaf 5 /bin/prog - 40 src/leaf.c 7 0 0\n"
+			     "2000 middle 5 /bin/prog - 50 - 0 0 0\n"
+			     "2000 middle 9 /bin/prog - 54 - 0 0 0\n"
+			     "3000 main 5 /bin/prog - 60 - 0 0 0\n"
+			     "stack 3 0 2 5 3\n"
+			     "ffff __traceiter_x 5 - - 0 - 0 0 0\n"
+			     "fff1 in_module 5 a_module - 0 - 0 0 0\n"
+			     "fff2 do_syscall 5 - - 0 - 0 0 0\n"
+			     "stack 4 1 2 5 1\n"
+			     "1000 - 0 /bin/prog - 40 - 0 0 1\n";
+
+static struct kl_schema *schema;
+static struct kl_stacks *stacks;
+static struct kl_profile *profile;
+
+static void add_variable(const char *name)
+{
+	if (kl_schema_add_variable(schema, kl_variable_find(name)) < 0)
+		abort();
+}
+
+static void make(void)
+{
+	static const struct kl_field fields[] = {
+		{ .name = "ip", .type = KL_TYPE_U64, .count = 1 },
+		{ .name = "user", .type = KL_TYPE_U64, .count = 1 },
+	};
+	const struct kl_class tick = { .name = "tick:250",
+				       .group = "defined",
+				       .help = "",
+				       .fields = fields,
+				       .n_fields = 2,
+				       .syscall = -1 };
+
+	schema = kl_schema_create();
+	stacks = kl_stacks_parse(traces, strlen(traces));
+	if (!schema || !stacks || kl_schema_define(schema, &tick) < 0)
+		abort();
+	add_variable("kstack");
+	add_variable("ustack");
+	kl_schema_set_stacks(schema, stacks);
+}
+
+/* One event of a task, @times. */
+static void add(const char *event, int tid, const char *comm, unsigned int cpu, uint32_t kernel,
+		uint32_t user, unsigned int times)
+{
+	uint8_t values[KL_VARIABLES_BYTES_MAX] = {};
+	uint64_t payload[2] = { 0, !kernel };
+	struct kl_event e = {
+		.cpu = cpu,
+		.ns = 1000,
+		.event_class = kl_schema_find(schema, event),
+		.task = { .tid = tid, .pid = tid & ~1 },
+		.schema = schema,
+		.variables = values,
+		.payload = (const uint8_t *)payload,
+		.payload_bytes = sizeof(payload),
+	};
+
+	memcpy(values + kl_schema_variable(schema, 0)->field.offset, &kernel, sizeof(kernel));
+	memcpy(values + kl_schema_variable(schema, 1)->field.offset, &user, sizeof(user));
+	snprintf(e.task.comm, sizeof(e.task.comm), "%s", comm);
+	while (times--)
+		if (kl_profile_add(profile, &e))
+			abort();
+}
+
+static void begin(const char *event)
+{
+	kl_profile_destroy(profile);
+	profile = kl_profile_create(schema, event);
+	if (!profile)
+		abort();
+}
+
+static const struct kl_profile_row *find(const struct kl_profile_row *rows, size_t n,
+					 const char *key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(rows[i].key[0], key))
+			return &rows[i];
+	return NULL;
+}
+
+static bool is(const struct kl_profile_row *rows, size_t n, const char *key, uint64_t self,
+	       uint64_t total)
+{
+	const struct kl_profile_row *row = find(rows, n, key);
+
+	return row && row->self == self && row->total == total;
+}
+
+static struct kl_profile_row *rows_by(enum kl_profile_key key, size_t *n)
+{
+	return kl_profile_rows(profile, &key, 1, n);
+}
+
+static void fill(void)
+{
+	begin(NULL);
+	add("tick:250", 10, "prog", 0, 0, LEAF, 5);
+	add("tick:250", 11, "prog", 1, 0, RECURSION, 3);
+	add("tick:250", 10, "prog", 0, KERNEL, LEAF, 2);
+	add("tick:250", 12, "other", 0, 0, STRIPPED, 4);
+	add("tick:250", 12, "other", 0, 0, 0, 1);
+	add("tick:250", 0, "swapper/0", 0, KERNEL, 0, 6);
+	add("sched_switch", 10, "prog", 0, KERNEL, LEAF, 100);
+}
+
+static void test_counts(void)
+{
+	const struct kl_profile_counts *counts = kl_profile_counts(profile);
+
+	unit_check(counts->samples == 15 && counts->idle == 6,
+		   "only ticks are samples, idle ones apart");
+	unit_check(counts->hz == 250, "their frequency");
+	unit_check(counts->kernel == 2 && counts->modes == 15, "in the kernel or not");
+	unit_check(counts->no_stack == 1 && counts->uncertain == 4,
+		   "without a trace, and uncertain ones");
+}
+
+static void test_rows(void)
+{
+	const enum kl_profile_key two[] = { KL_PROFILE_PROCESS, KL_PROFILE_FUNCTION };
+	struct kl_profile_row *rows;
+	size_t n;
+
+	rows = rows_by(KL_PROFILE_FUNCTION, &n);
+	unit_check(n == 7 && is(rows, n, "leaf", 8, 10) && is(rows, n, "main", 0, 10),
+		   "by function");
+	unit_check(is(rows, n, "middle", 0, 10), "a recursive one counts once");
+	unit_check(is(rows, n, "in_module", 2, 2) && is(rows, n, "do_syscall", 0, 2),
+		   "what the kernel does belongs to the program, too");
+	unit_check(!find(rows, n, "__traceiter_x"), "tracing is left out");
+	unit_check(is(rows, n, "[prog]", 4, 4) && is(rows, n, "[unknown]", 1, 1), "without a name");
+	unit_check(!strcmp(rows[0].key[0], "leaf") && !strcmp(rows[0].function->object, "prog") &&
+			   !rows[0].function->kernel,
+		   "most samples first");
+	free(rows);
+	rows = rows_by(KL_PROFILE_OBJECT, &n);
+	unit_check(is(rows, n, "prog", 12, 14) && is(rows, n, "a_module", 2, 2) &&
+			   is(rows, n, "kernel", 0, 2),
+		   "by object");
+	free(rows);
+	rows = rows_by(KL_PROFILE_LINE, &n);
+	unit_check(is(rows, n, "src/leaf.c:7", 8, 10) && is(rows, n, "middle", 0, 10), "by line");
+	free(rows);
+	rows = rows_by(KL_PROFILE_PROCESS, &n);
+	unit_check(n == 2 && is(rows, n, "prog", 10, 10) && rows[0].pid == 10 &&
+			   is(rows, n, "other", 5, 5),
+		   "by process");
+	free(rows);
+	rows = rows_by(KL_PROFILE_THREAD, &n);
+	unit_check(n == 3 && rows[0].tid == 10 && rows[0].self == 7 && rows[2].tid == 11 &&
+			   rows[2].self == 3,
+		   "by thread");
+	free(rows);
+	rows = rows_by(KL_PROFILE_CPU, &n);
+	unit_check(n == 2 && is(rows, n, "0", 12, 12) && is(rows, n, "1", 3, 3), "by CPU");
+	free(rows);
+	rows = kl_profile_rows(profile, two, 2, &n);
+	unit_check(n == 7 && !strcmp(rows[0].key[0], "prog") && !strcmp(rows[0].key[1], "leaf") &&
+			   rows[0].self == 8,
+		   "by two keys");
+	free(rows);
+}
+
+static void test_trees(void)
+{
+	struct kl_profile_node *root = kl_profile_tree(profile, KL_PROFILE_CALLEES, NULL), *node;
+
+	node = root->child[0];
+	unit_check(root->total == 15 && root->n == 3 && !strcmp(node->function->name, "main") &&
+			   node->total == 10 && !node->self,
+		   "a tree starts at the outermost functions");
+	node = node->child[0];
+	unit_check(!strcmp(node->function->name, "middle") && node->total == 10 && node->n == 2 &&
+			   node->child[0]->total == 7 && node->child[0]->self == 5 &&
+			   node->child[1]->total == 3,
+		   "and has a node for each path");
+	kl_profile_tree_destroy(root);
+	root = kl_profile_tree(profile, KL_PROFILE_CALLEES, "middle");
+	unit_check(root->total == 10 && root->n == 1 && root->child[0]->total == 10 &&
+			   root->child[0]->n == 2,
+		   "of one function");
+	kl_profile_tree_destroy(root);
+	root = kl_profile_tree(profile, KL_PROFILE_CALLERS, "middle");
+	node = root->child[0];
+	unit_check(root->total == 10 && node->n == 2 &&
+			   !strcmp(node->child[0]->function->name, "main") &&
+			   node->child[0]->total == 7 && node->child[1]->total == 3,
+		   "of what calls it");
+	kl_profile_tree_destroy(root);
+	root = kl_profile_tree(profile, KL_PROFILE_CALLERS, NULL);
+	unit_check(root->total == 15 && !strcmp(root->child[0]->function->name, "leaf") &&
+			   root->child[0]->total == 8,
+		   "of what calls the innermost ones");
+	kl_profile_tree_destroy(root);
+	unit_check(!kl_profile_tree(profile, KL_PROFILE_CALLERS, "absent") && errno == ENOENT,
+		   "of one that is in no sample");
+}
+
+static void test_flame(void)
+{
+	struct kl_flame *flame = kl_profile_flame(profile);
+	struct kl_buffer text = { 0 };
+
+	kl_flame_folded(flame, &text);
+	unit_check(!strcmp(text.data, "other;[prog] 4\nother;[unknown] 1\nprog;main;middle;leaf 5\n"
+				      "prog;main;middle;leaf;do_syscall;in_module 2\n"
+				      "prog;main;middle;middle;leaf 3\n"),
+		   "folded");
+	kl_buffer_deinit(&text);
+	kl_flame_destroy(flame);
+}
+
+static void test_events(void)
+{
+	struct kl_schema *plain = kl_schema_create();
+
+	begin("sched_switch");
+	add("tick:250", 10, "prog", 0, 0, LEAF, 5);
+	add("sched_switch", 0, "swapper/0", 0, KERNEL, 0, 2);
+	add("sched_switch", 10, "prog", 0, KERNEL, LEAF, 3);
+	unit_check(kl_profile_counts(profile)->samples == 5 && !kl_profile_counts(profile)->idle &&
+			   !kl_profile_counts(profile)->hz,
+		   "another event, whichever task is running");
+	unit_check(!kl_profile_create(schema, "no_such_event") && errno == ENOENT, "no such event");
+	unit_check(!kl_profile_create(plain, NULL) && errno == ENOENT, "no stack traces");
+	kl_schema_destroy(plain);
+}
+
+int main(void)
+{
+	make();
+	fill();
+	test_counts();
+	test_rows();
+	test_trees();
+	test_flame();
+	test_events();
+	kl_profile_destroy(profile);
+	kl_schema_destroy(schema);
+	kl_stacks_destroy(stacks);
+	return unit_end();
+}
