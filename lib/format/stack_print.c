@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Prints stack traces as text and JSON; print.c, json.c and csv.c add them to their events. */
+#include <stdio.h>
+#include <string.h>
+
 #include <kernlens/format.h>
 #include <kernlens/stack.h>
+#include <kernlens/stack_store.h>
 #include "../base/base.h"
 #include "print.h"
 #include "schema.h"
@@ -91,6 +95,22 @@ void kl_print_stack(struct kl_buffer *buffer, const struct kl_stacks *stacks, ui
 		print_doubt(buffer, stack, indent);
 	if (stack && stack->flags & KL_STACK_CUT)
 		kl_buffer_printf(buffer, "%*s...\n", (int)indent, "");
+}
+
+const char *kl_frame_label(const struct kl_frame *frame, char *text, size_t bytes)
+{
+	const char *name = frame->name ? frame->name : frame->symbol;
+	const char *file = frame->object ? strrchr(frame->object, '/') : NULL;
+
+	if (name)
+		return name;
+	file = file ? file + 1 : frame->object ? frame->object : "unknown";
+	if (frame->place && frame->place >= frame->offset)
+		snprintf(text, bytes, "[%s+0x%llx]", file,
+			 (unsigned long long)(frame->place - frame->offset));
+	else
+		snprintf(text, bytes, "[%s]", file);
+	return text;
 }
 
 /* ,"name":"text" */

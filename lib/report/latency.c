@@ -10,6 +10,7 @@
 
 #include <kernlens/error.h>
 #include <kernlens/latency.h>
+#include <kernlens/stack_store.h>
 #include <kernlens/symbols.h>
 #include "../base/base.h"
 
@@ -131,17 +132,11 @@ static void add_frames(struct path *path, const struct kl_stack *stack, enum kl_
 	for (unsigned int i = stack ? stack->n : 0; i--;) {
 		const struct kl_frame *frame = &stack->frame[i];
 		char *text = path->text[path->n < FRAMES_MAX ? path->n : 0];
-		const char *file = frame->object ? strrchr(frame->object, '/') : NULL;
 
 		/* These frames are part of tracing, not of the task. */
 		if (frame->symbol && !strncmp(frame->symbol, "__traceiter_", 12))
 			continue;
-		if (!frame->symbol)
-			snprintf(text, NAME_BYTES, "[%s]",
-				 file	       ? file + 1 :
-				 frame->object ? frame->object :
-						 "unknown");
-		add_name(path, frame->symbol ? frame->symbol : text, kind);
+		add_name(path, kl_frame_label(frame, text, NAME_BYTES), kind);
 	}
 }
 

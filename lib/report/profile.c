@@ -176,12 +176,10 @@ static int add_frame(struct kl_profile *profile, struct kl_profile_frame *to,
 		     const struct kl_frame *frame, bool kernel)
 {
 	const char *object = frame->object ? file_of(frame->object) : kernel ? "kernel" : "unknown";
-	const char *name = frame->name ? frame->name : frame->symbol;
-	char unknown[256], line[4096 + 16];
+	char text[256], line[4096 + 16];
 	int64_t number;
 
-	snprintf(unknown, sizeof(unknown), "[%s]", object);
-	number = add_function(profile, name ? name : unknown, object, kernel);
+	number = add_function(profile, kl_frame_label(frame, text, sizeof(text)), object, kernel);
 	if (number < 0)
 		return (int)number;
 	to->function = (uint32_t)number;

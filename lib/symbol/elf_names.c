@@ -269,7 +269,7 @@ static struct kl_dwarf *get_dwarf(struct kl_elf_names *names)
 unsigned int kl_elf_names_find(struct kl_elf_names *names, uint64_t place, bool lines,
 			       struct kl_dwarf_frame *frame, unsigned int room)
 {
-	uint64_t address, offset;
+	uint64_t address, offset, start;
 	struct kl_dwarf *dwarf;
 	const char *symbol;
 	unsigned int n = 0;
@@ -284,11 +284,13 @@ unsigned int kl_elf_names_find(struct kl_elf_names *names, uint64_t place, bool 
 	if (!n || (frame[n - 1].inlined && n < room))
 		frame[n++] = (struct kl_dwarf_frame){};
 	frame[n - 1].inlined = false;
-	if (!symbol)
-		return n > 1 || frame[0].symbol || frame[0].line ? n : 0;
-	frame[n - 1].symbol = symbol;
-	frame[n - 1].offset = offset;
-	return n;
+	if (symbol) {
+		frame[n - 1].symbol = symbol;
+		frame[n - 1].offset = offset;
+	} else if (!frame[n - 1].symbol && kl_elf_function_start(names->own.elf, address, &start)) {
+		frame[n - 1].offset = address - start;
+	}
+	return n > 1 || frame[0].symbol || frame[0].line || frame[0].offset ? n : 0;
 }
 
 static bool find_value(Elf *elf, const char *name, uint64_t *address)

@@ -7,9 +7,21 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "../base/base.h"
 #include "elf_unwind.h"
 
 #define SEGMENTS_MAX 64
+#define FUNCTION_BYTES_MAX (1u << 20)
+
+/*
+ * .eh_frame_hdr: version 1, encodings of the pointer to .eh_frame, of the number of entries, and of the
+ * entries, which are pairs of offsets to the section; then the pointer and the number. Linkers write no
+ * others.
+ */
+#define INDEX_HEADER_BYTES 12
+#define INDEX_ENTRY_BYTES 8
+static const uint8_t index_header[] = { 1, 0x1b, 0x03, 0x3b };
+
 #define CLONE_BYTES 32 /* at most between a clone's call and the code of the new thread */
 
 static const uint8_t syscall_code[] = { 0x0f, 0x05 };
@@ -111,4 +123,38 @@ int kl_elf_unwind(Elf *elf, Elf *debug, struct kl_cfi_table *table)
 		error = kl_cfi_add(table, &section, segment, n);
 	kl_cfi_finish(table);
 	return error ? error : add_clones(elf, table);
+}
+
+/* Address of an entry's function. */
+static uint64_t entry_start(const struct kl_cfi_section *section, size_t i)
+{
+	const uint8_t *entry = section->data + INDEX_HEADER_BYTES + i * INDEX_ENTRY_BYTES;
+
+	return section->address + (uint64_t)(int64_t)(int32_t)kl_get32(entry);
+}
+
+bool kl_elf_function_start(Elf *elf, uint64_t address, uint64_t *start)
+{
+	struct kl_cfi_section section;
+	size_t from = 0, to;
+
+	if (!find_section(elf, ".eh_frame_hdr", &section) || section.bytes < INDEX_HEADER_BYTES ||
+	    memcmp(section.data, index_header, sizeof(index_header)) != 0)
+		return false;
+	to = (section.bytes - INDEX_HEADER_BYTES) / INDEX_ENTRY_BYTES;
+	if (to > kl_get32(section.data + INDEX_HEADER_BYTES - sizeof(uint32_t)))
+		to = kl_get32(section.data + INDEX_HEADER_BYTES - sizeof(uint32_t));
+	/* The last one that begins at or before the address. */
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (entry_start(&section, middle) <= address)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	if (!from)
+		return false;
+	*start = entry_start(&section, from - 1);
+	return address - *start < FUNCTION_BYTES_MAX;
 }

@@ -263,7 +263,9 @@ unsigned int kl_objects_name(struct kl_objects *objects, struct kl_frame *frame,
 		if (n)
 			frame[n] = frame[0];
 		frame[n].symbol = from->symbol;
-		frame[n].offset = from->inlined || !from->symbol ? 0 : from->offset + !exact;
+		frame[n].offset = from->inlined || (!from->symbol && !from->offset) ?
+					  0 :
+					  from->offset + !exact;
 		frame[n].source = from->source;
 		frame[n].line = from->line;
 		frame[n].inlined = from->inlined;

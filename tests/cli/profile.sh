@@ -82,6 +82,12 @@ kill $spinning
 kl profile -a --include-self -F 999 --json --duration 1 --by process
 json "with kernlens, if requested" '.rows | any(.process == "kernlens")'
 
+kl profile -F 999 --json -- gzip -c /usr/bin/perl
+mv "$work/out" gzip.json
+json "of a stripped program, by where its functions begin" \
+	'[.rows[] | select(.function | test("^\\[gzip\\+0x[0-9a-f]+\\]$"))] | length > 4 and .[0].self > 50' gzip.json
+start=$(jq -r '.rows[0].function | capture("0x(?<start>[0-9a-f]+)").start' gzip.json)
+check "which others call ($start)" bash -c 'objdump -d --no-show-raw-insn /usr/bin/gzip | grep -qE "(call|jmp) +$0( |$)"' "$start"
 kl profile -e syscall_entry_getppid --json -- "$chain" call 7
 json "of an event, each hit is a sample" '.samples == 7 and .hz == 0 and
 	([.rows[] | select(.function == "chain_c")][0].total == 7)'

@@ -117,7 +117,12 @@ struct kl_cgroups *kl_cgroups_parse(const char *text, size_t bytes);
  */
 void kl_schema_set_cgroups(struct kl_schema *schema, struct kl_cgroups *cgroups);
 
-/* What kl_schema_set_cgroups() has set, or NULL. */
+/**
+ * kl_schema_cgroups - what kl_schema_set_cgroups() has set
+ * @schema: schema
+ *
+ * Returns NULL if there is none.
+ */
 struct kl_cgroups *kl_schema_cgroups(const struct kl_schema *schema);
 
 /**

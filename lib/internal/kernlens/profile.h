@@ -32,7 +32,12 @@ enum kl_profile_key {
 
 #define KL_PROFILE_KEY_COUNT (KL_PROFILE_CGROUP + 1)
 
-/* Is a key a property of each frame, so that a sample belongs to several rows? */
+/**
+ * kl_profile_key_is_frame - is a key a property of each frame?
+ * @key: key
+ *
+ * Then, a sample belongs to several rows.
+ */
 static inline bool kl_profile_key_is_frame(enum kl_profile_key key)
 {
 	return key <= KL_PROFILE_LINE;

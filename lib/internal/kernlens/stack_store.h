@@ -50,7 +50,23 @@ struct kl_stacks *kl_stacks_parse(const char *text, size_t bytes);
  */
 struct kl_stacks *kl_stacks_load(const char *path);
 
-/* What kl_schema_set_stacks() has set, or NULL. */
+/**
+ * kl_frame_label - a name for a frame's function, also if it has no symbol
+ * @frame: frame
+ * @text: where a name is made if there is none
+ * @bytes: size of @text
+ *
+ * Returns the demangled name or symbol, or @text: "[FILE+PLACE]", where the function starts in the
+ * file, or where the frame is if that is unknown; "[FILE]" or "[unknown]" if the place is.
+ */
+const char *kl_frame_label(const struct kl_frame *frame, char *text, size_t bytes);
+
+/**
+ * kl_schema_stacks - what kl_schema_set_stacks() has set
+ * @schema: schema
+ *
+ * Returns NULL if there is none.
+ */
 const struct kl_stacks *kl_schema_stacks(const struct kl_schema *schema);
 
 /**

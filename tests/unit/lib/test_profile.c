@@ -30,7 +30,7 @@ static const char traces[] = "kernlens-stacks 3\nno-room 0\n"
 			     "fff1 in_module 5 a_module - 0 - 0 0 0\n"
 			     "fff2 do_syscall 5 - - 0 - 0 0 0\n"
 			     "stack 4 1 2 5 1\n"
-			     "1000 - 0 /bin/prog - 40 - 0 0 1\n";
+			     "1000 - 10 /bin/prog - 40 - 0 0 1\n";
 
 static struct kl_schema *schema;
 static struct kl_stacks *stacks;
@@ -156,7 +156,8 @@ static void test_rows(void)
 	unit_check(is(rows, n, "in_module", 2, 2) && is(rows, n, "do_syscall", 0, 2),
 		   "what the kernel does belongs to the program, too");
 	unit_check(!find(rows, n, "__traceiter_x"), "tracing is left out");
-	unit_check(is(rows, n, "[prog]", 4, 4) && is(rows, n, "[unknown]", 1, 1), "without a name");
+	unit_check(is(rows, n, "[prog+0x30]", 4, 4) && is(rows, n, "[unknown]", 1, 1),
+		   "without a name");
 	unit_check(!strcmp(rows[0].key[0], "leaf") && !strcmp(rows[0].function->object, "prog") &&
 			   !rows[0].function->kernel,
 		   "most samples first");
@@ -230,9 +231,10 @@ static void test_flame(void)
 	struct kl_buffer text = { 0 };
 
 	kl_flame_folded(flame, &text);
-	unit_check(!strcmp(text.data, "other;[prog] 4\nother;[unknown] 1\nprog;main;middle;leaf 5\n"
-				      "prog;main;middle;leaf;do_syscall;in_module 2\n"
-				      "prog;main;middle;middle;leaf 3\n"),
+	unit_check(!strcmp(text.data,
+			   "other;[prog+0x30] 4\nother;[unknown] 1\nprog;main;middle;leaf 5\n"
+			   "prog;main;middle;leaf;do_syscall;in_module 2\n"
+			   "prog;main;middle;middle;leaf 3\n"),
 		   "folded");
 	kl_buffer_deinit(&text);
 	kl_flame_destroy(flame);

@@ -190,6 +190,37 @@ static void test_calls(const struct kl_cfi_table *table)
 	unit_check(in_di == 1 && parent == 2, "the C library's vfork(), clone() and clone3()");
 }
 
+/* Exported functions begin where the index of .eh_frame says, seen from their last byte. */
+static void test_starts(const char *name, Elf *elf)
+{
+	unsigned int n = 0, right = 0;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Sym symbol;
+	char text[128];
+
+	while ((section = elf_nextscn(elf, section))) {
+		Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM ?
+					 elf_getdata(section, NULL) :
+					 NULL;
+
+		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+			uint64_t start = 0;
+
+			if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
+			    symbol.st_shndx == SHN_UNDEF || !symbol.st_size)
+				continue;
+			n++;
+			right += kl_elf_function_start(elf, symbol.st_value + symbol.st_size - 1,
+						       &start) &&
+				 start == symbol.st_value;
+		}
+	}
+	snprintf(text, sizeof(text), "%s: %u of %u exported functions begin where they should",
+		 name, right, n);
+	unit_result(right >= n - n / 100, text, NULL);
+}
+
 static void test_file(const char *name)
 {
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -205,6 +236,7 @@ static void test_file(const char *name)
 	unit_check(!kl_elf_unwind(elf, NULL, &table) && table.n > 100 && is_ordered(&table), text);
 	compare(name, elf, &table);
 	count_kinds(name, &table);
+	test_starts(name, elf);
 	if (strstr(name, "libc.so"))
 		test_calls(&table);
 	kl_cfi_deinit(&table);
