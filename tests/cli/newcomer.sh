@@ -128,7 +128,7 @@ answers "vmstat 1" 'kernlens history'
 answers "ls -l" 'kernlens record -- ls'
 answers "/bin/ls -l" 'kernlens record -- /bin/ls'
 answers "version" 'kernlens --version'
-answers "flamegraph" 'kernlens latency --html FILE'
+answers "flamegraph" 'kernlens profile --html FILE'
 kill "$pid"
 wait "$pid" 2>/dev/null
 cd ..
