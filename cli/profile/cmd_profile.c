@@ -450,8 +450,8 @@ static int exec_profile(const struct cli_command *self, int argc, char **argv)
 const struct cli_command_ops cmd_profile = {
 	.options = options,
 	.runs_command = true,
-	.text = "Interrupts each CPU 99 times a second, and shows in which functions the tasks were,\n"
-		"and what had called them. The tables go to stderr; with -i, to stdout.\n"
+	.text = "Interrupts each CPU 99 times a second, and shows in which functions the tasks\n"
+		"were, and what had called them. The tables go to stderr; with -i, to stdout.\n"
 		"\n"
 		"  kernlens profile -- make\n"
 		"  kernlens profile -a --duration 10 --by process,function\n"

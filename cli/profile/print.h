@@ -20,8 +20,8 @@
  * @top: maximum number of rows; 0: all
  * @least: branches with less than this percentage of all samples are left out of trees
  * @lost: samples that are missing from the trace
- * @late: ticks that came too late to be samples of any task; the tasks of the profile may have missed
- *        fewer
+ * @late: ticks that came too late to be samples of any task; the tasks of the profile may have
+ *        missed fewer
  */
 struct cli_profile {
 	struct kl_profile *profile;

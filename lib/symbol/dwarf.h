@@ -12,7 +12,8 @@ struct kl_dwarf;
 /**
  * struct kl_dwarf_frame - a function at an address
  * @symbol: the linkage name, else the plain name; NULL: unknown
- * @offset: of the address in the function; 0 if it is inlined. Without @symbol, 0 if it is unknown, too
+ * @offset: of the address in the function; 0 if it is inlined. Without @symbol, 0 if it is unknown,
+ *          too
  * @source: source file; NULL: unknown
  * @line: 0: unknown
  * @inlined: inlined into the next frame

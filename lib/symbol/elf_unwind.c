@@ -14,9 +14,9 @@
 #define FUNCTION_BYTES_MAX (1u << 20)
 
 /*
- * .eh_frame_hdr: version 1, encodings of the pointer to .eh_frame, of the number of entries, and of the
- * entries, which are pairs of offsets to the section; then the pointer and the number. Linkers write no
- * others.
+ * .eh_frame_hdr: version 1, encodings of the pointer to .eh_frame, of the number of entries, and of
+ * the entries, which are pairs of offsets to the section; then the pointer and the number. Linkers
+ * write no others.
  */
 #define INDEX_HEADER_BYTES 12
 #define INDEX_ENTRY_BYTES 8

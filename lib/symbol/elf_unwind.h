@@ -18,8 +18,9 @@
 int kl_elf_unwind(Elf *elf, Elf *debug, struct kl_cfi_table *table);
 
 /*
- * Where the function at an address begins, as the index of .eh_frame has it, which also stripped files
- * contain. False: the file has no index, or no function begins within the 1 MiB before the address.
+ * Where the function at an address begins, as the index of .eh_frame has it, which also stripped
+ * files contain. False: the file has no index, or no function begins within the 1 MiB before the
+ * address.
  */
 bool kl_elf_function_start(Elf *elf, uint64_t address, uint64_t *start);
 

@@ -97,7 +97,7 @@ expect "the command's status" 7
 
 "$kernlens" latency -a --duration 20 --name shown >/dev/null 2>&1 &
 profile=$!
-sleep 1
+wait_until bash -c '"$0" status --json | jq -e ".sessions[] | select(.name == \"shown\").running"' "$kernlens"
 # Two sleeps, so that the first wait has ended.
 sh -c 'sleep 0.3; sleep 0.1'
 cat /proc/kernlens/latency >proc.txt

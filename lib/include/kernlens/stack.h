@@ -32,8 +32,8 @@ KL_PUBLIC_BEGIN
  *           itself
  * @symbol: the function's symbol as in the symbol table; NULL if unknown
  * @name: the demangled name if it differs from @symbol and was requested; else NULL
- * @offset: bytes from the start of the function to @address; 0 if inlined, or if neither the function
- *          nor its start is known
+ * @offset: bytes from the start of the function to @address; 0 if inlined, or if neither the
+ *          function nor its start is known
  * @object: the kernel module, or the path of the program or library; NULL: the kernel itself, or
  *          unknown
  * @build_id: of the program or library, in hexadecimal; NULL if unknown

@@ -19,7 +19,10 @@
 
 struct kl_profile;
 
-/* What samples are grouped by. The first three are properties of each frame, the others of the task. */
+/*
+ * What samples are grouped by. The first three are properties of each frame, the others of the
+ * task.
+ */
 enum kl_profile_key {
 	KL_PROFILE_FUNCTION,
 	KL_PROFILE_OBJECT, /* kernel, module, program or library */
@@ -46,7 +49,8 @@ static inline bool kl_profile_key_is_frame(enum kl_profile_key key)
 /**
  * struct kl_profile_function - a function that occurs in stack traces
  * @name: demangled if wanted; "[FILE]" if unknown
- * @object: name of the module, program or library without its folder; "kernel" for the kernel itself
+ * @object: name of the module, program or library without its folder; "kernel" for the kernel
+ *          itself
  * @kernel: it is kernel code
  */
 struct kl_profile_function {
@@ -78,8 +82,8 @@ struct kl_profile_row {
  * @samples: samples of tasks
  * @idle: samples of idle CPUs, which are in no row
  * @kernel: samples in kernel code
- * @modes: samples of which is known whether they are in kernel code; the events of users who may not
- *         see kernel addresses do not say so
+ * @modes: samples of which is known whether they are in kernel code; the events of users who may
+ *         not see kernel addresses do not say so
  * @no_stack: samples without any stack trace
  * @uncertain: samples of which a frame is uncertain
  * @hz: ticks per second and CPU, if the samples are ticks of one frequency; else 0
