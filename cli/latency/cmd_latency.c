@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../base/common.h"
+#include "../base/flame.h"
 #include "../base/output.h"
 #include "../session/alarm.h"
 #include "../session/run.h"
@@ -106,19 +107,6 @@ static int read_profile(struct latency_run *lr)
 
 /* ------------------------------------------------------------------- output */
 
-static int write_file(const char *path, struct kl_buffer *buffer)
-{
-	FILE *file = cli_create_file(path);
-	bool good;
-
-	if (!file)
-		return CLI_FAILED;
-	good = cli_write_buffer(buffer, file);
-	if (fclose(file) || !good)
-		return cli_error(-errno, "%s: %s", path, strerror(errno));
-	return CLI_OK;
-}
-
 static char *title_of(const struct latency_run *lr)
 {
 	const struct cli_select *select = &lr->session.select;
@@ -141,9 +129,8 @@ static int write_flames(struct latency_run *lr, struct kl_buffer *folded)
 	struct kl_flame *flame = kl_latency_flame(lr->report.latency,
 						  kl_record_names_stacks(lr->session.names),
 						  lr->session.schema, lr->report.idle);
-	struct kl_buffer buffer = { 0 };
 	char *title = title_of(lr);
-	int status = CLI_OK;
+	int status;
 
 	if (!flame) {
 		free(title);
@@ -151,15 +138,7 @@ static int write_flames(struct latency_run *lr, struct kl_buffer *folded)
 	}
 	if (lr->folded)
 		kl_flame_folded(flame, folded);
-	if (lr->svg) {
-		kl_flame_svg(flame, &buffer, title, "us");
-		status = write_file(lr->svg, &buffer);
-	}
-	if (lr->html && !status) {
-		kl_flame_html(flame, &buffer, title, "us");
-		status = write_file(lr->html, &buffer);
-	}
-	kl_buffer_deinit(&buffer);
+	status = cli_flame_write(flame, title, "us", lr->svg, lr->html);
 	kl_flame_destroy(flame);
 	free(title);
 	return status;

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "../base/common.h"
+#include "../base/flame.h"
 #include "../base/output.h"
 #include "../session/alarm.h"
 #include "../session/recorder.h"
@@ -133,19 +133,6 @@ static struct kl_profile *read_trace(const struct profile_run *pr, struct kl_tra
 
 /* ------------------------------------------------------------------- writing */
 
-static int write_file(const char *path, struct kl_buffer *buffer)
-{
-	FILE *file = cli_create_file(path);
-	bool good;
-
-	if (!file)
-		return CLI_FAILED;
-	good = cli_write_buffer(buffer, file);
-	if (fclose(file) || !good)
-		return cli_error(-errno, "%s: %s", path, strerror(errno));
-	return CLI_OK;
-}
-
 static int write_flames(struct profile_run *pr)
 {
 	struct kl_flame *flame = kl_profile_flame(pr->report.profile);
@@ -158,14 +145,8 @@ static int write_flames(struct profile_run *pr)
 		kl_flame_folded(flame, &buffer);
 		status = cli_write_buffer(&buffer, stdout) ? CLI_OK : CLI_FAILED;
 	}
-	if (pr->svg && !status) {
-		kl_flame_svg(flame, &buffer, "CPU profile", "samples");
-		status = write_file(pr->svg, &buffer);
-	}
-	if (pr->html && !status) {
-		kl_flame_html(flame, &buffer, "CPU profile", "samples");
-		status = write_file(pr->html, &buffer);
-	}
+	if (!status)
+		status = cli_flame_write(flame, "CPU profile", "samples", pr->svg, pr->html);
 	kl_buffer_deinit(&buffer);
 	kl_flame_destroy(flame);
 	return status;

@@ -113,6 +113,11 @@ const char *kl_frame_label(const struct kl_frame *frame, char *text, size_t byte
 	return text;
 }
 
+bool kl_frame_is_tracing(const struct kl_frame *frame)
+{
+	return frame->symbol && !strncmp(frame->symbol, "__traceiter_", 12);
+}
+
 /* ,"name":"text" */
 static void add_text(struct kl_buffer *buffer, const char *name, const char *text)
 {

@@ -133,8 +133,7 @@ static void add_frames(struct path *path, const struct kl_stack *stack, enum kl_
 		const struct kl_frame *frame = &stack->frame[i];
 		char *text = path->text[path->n < FRAMES_MAX ? path->n : 0];
 
-		/* These frames are part of tracing, not of the task. */
-		if (frame->symbol && !strncmp(frame->symbol, "__traceiter_", 12))
+		if (kl_frame_is_tracing(frame))
 			continue;
 		add_name(path, kl_frame_label(frame, text, NAME_BYTES), kind);
 	}

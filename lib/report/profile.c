@@ -191,19 +191,13 @@ static int add_frame(struct kl_profile *profile, struct kl_profile_frame *to,
 	return kl_texts_keep(&profile->texts, &to->line);
 }
 
-/* These frames are part of tracing, not of what is traced. */
-static bool is_tracing(const struct kl_frame *frame)
-{
-	return frame->symbol && !strncmp(frame->symbol, "__traceiter_", 12);
-}
-
 static int add_stack(struct kl_profile *profile, struct kl_profile_path *path,
 		     const struct kl_stack *stack, bool kernel)
 {
 	int error = 0;
 
 	for (unsigned int i = stack ? stack->n : 0; i-- && !error;) {
-		if (kernel && is_tracing(&stack->frame[i]))
+		if (kernel && kl_frame_is_tracing(&stack->frame[i]))
 			continue;
 		path->uncertain |= stack->frame[i].uncertain;
 		error = add_frame(profile, &path->frame[path->n], &stack->frame[i], kernel);
@@ -225,7 +219,7 @@ static int add_frames(struct kl_profile *profile, struct kl_profile_path *path,
 		error = add_stack(profile, path, kernel, true);
 	if (error || (path->n && (kernel || !ids->in_kernel)))
 		return error;
-	/* The table of stack traces was full. */
+	/* The table of stack traces was full, or the user may not see those of the kernel. */
 	number = ids->in_kernel ? add_function(profile, "[kernel]", "kernel", true) :
 				  add_function(profile, "[unknown]", "unknown", false);
 	path->frame[path->n++] = (struct kl_profile_frame){ .function = (uint32_t)number };

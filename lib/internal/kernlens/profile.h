@@ -48,7 +48,7 @@ static inline bool kl_profile_key_is_frame(enum kl_profile_key key)
 
 /**
  * struct kl_profile_function - a function that occurs in stack traces
- * @name: demangled if wanted; "[FILE]" if unknown
+ * @name: as kl_frame_label() gives it
  * @object: name of the module, program or library without its folder; "kernel" for the kernel
  *          itself
  * @kernel: it is kernel code

@@ -62,6 +62,12 @@ struct kl_stacks *kl_stacks_load(const char *path);
 const char *kl_frame_label(const struct kl_frame *frame, char *text, size_t bytes);
 
 /**
+ * kl_frame_is_tracing - is a frame part of tracing, not of what is traced?
+ * @frame: of a kernel stack
+ */
+bool kl_frame_is_tracing(const struct kl_frame *frame);
+
+/**
  * kl_schema_stacks - what kl_schema_set_stacks() has set
  * @schema: schema
  *
