@@ -212,7 +212,7 @@ static bool is_listed(const char *name)
 		bytes = list && fd >= 0 ? read(fd, list, (256 << 10) - 1) : -1;
 		close(fd);
 		if (bytes <= 0)
-			bail("%s cannot be read", path);
+			bail("%s: %s", path, bytes ? "cannot be read" : "is empty");
 	}
 	for (const char *at = list; at && *at; at = strchr(at, '\n') + 1)
 		if (!strncmp(at, name, n) && at[n] == '\n')
