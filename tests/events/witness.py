@@ -84,7 +84,8 @@ class Cause:
     def check_losses(self):
         log = self.read("log")
         if not log.startswith("status 0\n"):
-            self.problems.append(f"{self.name} failed: {log.strip()[-300:]}")
+            said = [line for line in log.splitlines() if not line.startswith("fact ")]
+            self.problems.append(f"{self.name} failed: {' / '.join(said)[-300:]}")
         try:
             summary = json.loads(self.read("summary"))
         except ValueError:
