@@ -14,6 +14,7 @@
 #include "../format/format.h"
 #include "../session/alarm.h"
 #include "../session/attach.h"
+#include "../session/live.h"
 #include "../session/run.h"
 #include "../session/select.h"
 
@@ -46,43 +47,15 @@ struct live {
 	struct cli_run run;
 	struct cli_printer printer;
 	struct cli_alarms alarms;
-	struct kl_reader *reader;
-	struct kl_live *live;
-	struct kl_timebase timebase;
+	struct cli_live live;
 	struct kl_trace_info info;
 	struct kl_trace_counts counts;
 	const char *joined; /* the existing session that is only read */
-	uint64_t joined_at; /* clock cycles; older events are not printed */
 	bool ran; /* it has been seen running */
 	pid_t self;
 	uint8_t events[KL_EV_IDS]; /* which may come, for formats with columns */
 	uint64_t begin_ns; /* of the first item; relative times start here */
 };
-
-static int attach(struct live *l)
-{
-	struct cli_session *s = &l->session;
-	struct kl_abi_time time;
-	int error = kl_device_time(s->device, &time);
-	int fd;
-
-	if (error)
-		return cli_library_error(error, NULL);
-	kl_timebase_fit(&l->timebase, &time, NULL);
-	/* A reader of an existing session must not hold it up. */
-	fd = kl_session_reader(s->session, l->joined ? KL_READER_FROM_NOW : KL_READER_HOLD);
-	if (fd < 0)
-		return cli_library_error(fd, NULL);
-	l->reader = kl_reader_create(fd, kl_device_info(s->device)->cpus, s->config.block_bytes,
-				     KL_BACKEND_MMAP);
-	if (l->reader && l->joined) {
-		kl_reader_join(l->reader);
-		l->joined_at = time.cycles;
-	}
-	if (l->reader)
-		l->live = kl_live_create(l->reader, s->schema, &l->timebase);
-	return l->live ? CLI_OK : cli_library_error(-errno, NULL);
-}
 
 /* Even in an existing session, print only the processes of -p. */
 static bool is_selected(const struct live *l, const struct kl_event *event)
@@ -103,7 +76,7 @@ static bool is_shown(const struct live *l, const struct kl_item *item)
 	if (item->event->task.pid == l->self ||
 	    item->event->task.pid == kl_record_names_collector(l->session.names))
 		return false;
-	return !l->joined || (item->event->cycles >= l->joined_at && is_selected(l, item->event));
+	return !l->joined || (item->event->cycles >= l->live.began && is_selected(l, item->event));
 }
 
 /* Items arrive in order, so the first is the oldest. Losses count from the same time. */
@@ -137,7 +110,7 @@ static int print_some(struct live *l, uint64_t now)
 	int got;
 
 	for (int i = 0; i < ITEMS_AT_ONCE; i++) {
-		got = kl_live_next(l->live, now, &item);
+		got = kl_live_next(l->live.live, now, &item);
 		if (got <= 0)
 			return got;
 		if (is_shown(l, &item) && !print_item(l, &item))
@@ -211,7 +184,7 @@ static void note_losses(const struct live *l)
 	struct kl_reader_counts counts;
 	char number[CLI_NUMBER_MAX], own[CLI_NUMBER_MAX];
 
-	kl_reader_counts(l->reader, &counts);
+	kl_reader_counts(l->live.reader, &counts);
 	if (l->joined && counts.lost + counts.missed)
 		cli_note("%s records lost by the session, and %s by this reader (too slow)",
 			 cli_print_count(number, counts.lost), cli_print_count(own, counts.missed));
@@ -248,13 +221,13 @@ static int follow(struct live *l)
 		got = look(l);
 		if (l->run.over)
 			break;
-		cli_run_wait(&l->run, kl_reader_fd(l->reader), got > 0 ? 0 : LATENCY_MS);
+		cli_run_wait(&l->run, kl_reader_fd(l->live.reader), got > 0 ? 0 : LATENCY_MS);
 	}
 	if (got >= 0)
 		got = finish(l);
 	get_stats(l, true, &stats);
 	cli_alarms_finish(&l->alarms);
-	kl_reader_counts(l->reader, &counts);
+	kl_reader_counts(l->live.reader, &counts);
 	l->counts = (struct kl_trace_counts){ .blocks = counts.blocks, .corrupt = counts.bad };
 	if (!cli_printer_deinit(&l->printer) || got == -EPIPE)
 		return cli_error(-EPIPE, "cannot write the output");
@@ -290,7 +263,7 @@ static void describe(struct live *l)
 	kl_trace_info_init(&l->info);
 	memcpy(l->info.uuid, l->session.config.uuid, sizeof(l->info.uuid));
 	snprintf(l->info.trace_name, sizeof(l->info.trace_name), "%s", l->session.config.name);
-	l->info.timebase = l->timebase;
+	l->info.timebase = l->live.timebase;
 	l->printer.origin = (struct cli_origin){
 		.schema = l->session.schema,
 		.info = &l->info,
@@ -312,7 +285,8 @@ static int run(struct live *l)
 	if (!status) {
 		/* Only now: the command keeps our stdout. */
 		l->printer.file = cli_open_result(l->session.select.output, true);
-		status = l->printer.file ? attach(l) : CLI_FAILED;
+		status = l->printer.file ? cli_live_open(&l->live, &l->session, l->joined) :
+					   CLI_FAILED;
 		if (!status) {
 			cli_session_name_addresses(&l->session);
 			describe(l);
@@ -320,8 +294,7 @@ static int run(struct live *l)
 		}
 		if (!status)
 			status = cli_run_status(&l->run, follow(l));
-		kl_live_destroy(l->live);
-		kl_reader_destroy(l->reader);
+		cli_live_close(&l->live);
 		cli_session_close(&l->session);
 	}
 	cli_run_deinit(&l->run);
