@@ -14,8 +14,8 @@ static int compare_texts(const struct kl_profile_row *x, const struct kl_profile
 
 	for (unsigned int i = 0; !order && i < KL_PROFILE_KEYS_MAX && x->key[i] && y->key[i]; i++)
 		order = strcmp(x->key[i], y->key[i]);
-	if (!order && x->function && y->function)
-		order = strcmp(x->function->object, y->function->object);
+	if (!order && x->function.name && y->function.name)
+		order = strcmp(x->function.object, y->function.object);
 	return order;
 }
 

@@ -124,7 +124,7 @@ static void add_keys(struct cli_table *table, const struct cli_profile *report,
 			cli_table_add(table, "%d", row->tid);
 		cli_table_add(table, "%s", row->key[i]);
 		if (report->key[i] == KL_PROFILE_FUNCTION)
-			cli_table_add(table, "%s", row->function->object);
+			cli_table_add(table, "%s", row->function.object);
 	}
 }
 
@@ -272,7 +272,7 @@ static json_t *json_keys(const struct cli_profile *report, const struct kl_profi
 		if (report->key[i] == KL_PROFILE_THREAD)
 			json_object_set_new(object, "tid", json_integer(row->tid));
 		if (report->key[i] == KL_PROFILE_FUNCTION)
-			json_object_set_new(object, "object", cli_json_text(row->function->object));
+			json_object_set_new(object, "object", cli_json_text(row->function.object));
 	}
 	return object;
 }

@@ -138,6 +138,9 @@ void kl_profile_destroy(struct kl_profile *profile)
 	kl_profile_list_deinit(&profile->tasks);
 	kl_profile_list_deinit(&profile->stacks);
 	kl_hash_deinit(&profile->samples);
+	for (size_t i = 0; i < profile->slices; i++)
+		kl_hash_deinit(&profile->slice[i].samples);
+	free(profile->slice);
 	kl_texts_deinit(&profile->texts);
 	free(profile);
 }
@@ -278,40 +281,53 @@ static int64_t add_task(struct kl_profile *profile, const struct kl_event *event
 }
 
 /* Paths and tasks have at most 2^24 numbers, CPUs 2^15. */
-static int count(struct kl_profile *profile, int64_t path, int64_t task, uint32_t cpu)
+static int64_t sample_key(int64_t path, int64_t task, uint32_t cpu)
 {
-	struct kl_profile_sample *sample;
-
 	if (path >= 1 << 24 || task >= 1 << 24)
 		return kl_fail(ENOMEM, "too many different samples");
-	sample = kl_hash_get(&profile->samples,
-			     1 + ((uint64_t)path | (uint64_t)task << 24 | (uint64_t)cpu << 48));
+	return 1 + (path | task << 24 | (int64_t)cpu << 48);
+}
+
+static int count(struct kl_hash *samples, const struct kl_profile_sample *of)
+{
+	struct kl_profile_sample *sample = kl_hash_get(samples, of->key);
+
 	if (!sample)
 		return -ENOMEM;
-	sample->path = (uint32_t)path;
-	sample->task = (uint32_t)task;
-	sample->cpu = cpu;
-	sample->count++;
+	sample->path = of->path;
+	sample->task = of->task;
+	sample->cpu = of->cpu;
+	sample->count += of->count;
 	return 0;
 }
 
-static void note_time(struct kl_profile_counts *counts, uint64_t ns)
+static int add_sample(struct kl_profile *profile, const struct kl_event *event, int64_t path,
+		      int64_t task)
 {
-	if (!counts->first_ns)
-		counts->first_ns = ns;
-	counts->last_ns = ns;
+	int64_t key = sample_key(path, task, event->cpu);
+	const struct kl_profile_sample one = { .key = (uint64_t)key,
+					       .path = (uint32_t)path,
+					       .task = (uint32_t)task,
+					       .cpu = event->cpu,
+					       .count = 1 };
+	int error = key < 0 ? (int)key : count(&profile->samples, &one);
+
+	if (!error && profile->slices)
+		error = count(&profile->slice[profile->slices - 1].samples, &one);
+	return error;
 }
 
 /* Was the kernel running? Ticks say so, other events happen there. */
-static void note_mode(struct kl_profile *profile, const struct kl_event *event, struct stacks *ids)
+static void note_mode(const struct kl_profile *profile, const struct kl_event *event,
+		      struct stacks *ids, struct kl_profile_counts *counts)
 {
 	struct kl_value user = { .number = 0 };
 
 	if (profile->ticks && kl_event_field(event, "user", &user))
 		return;
 	ids->in_kernel = !user.number;
-	profile->counts.modes++;
-	profile->counts.kernel += ids->in_kernel;
+	counts->modes = 1;
+	counts->kernel = ids->in_kernel;
 }
 
 static bool is_sample(const struct kl_profile *profile, const struct kl_event *event,
@@ -322,29 +338,148 @@ static bool is_sample(const struct kl_profile *profile, const struct kl_event *e
 	return profile->ticks ? is_tick(event->event_class) : ids->kernel || ids->user;
 }
 
+static void add_counts(struct kl_profile_counts *to, const struct kl_profile_counts *of)
+{
+	to->samples += of->samples;
+	to->idle += of->idle;
+	to->kernel += of->kernel;
+	to->modes += of->modes;
+	to->no_stack += of->no_stack;
+	to->uncertain += of->uncertain;
+	if (!to->first_ns)
+		to->first_ns = of->first_ns;
+	to->last_ns = of->last_ns;
+}
+
+static void note(struct kl_profile *profile, const struct kl_profile_counts *counts)
+{
+	add_counts(&profile->counts, counts);
+	if (profile->slices)
+		add_counts(&profile->slice[profile->slices - 1].counts, counts);
+}
+
 int kl_profile_add(struct kl_profile *profile, const struct kl_event *event)
 {
-	struct kl_profile_counts *counts = &profile->counts;
+	struct kl_profile_counts counts = { .first_ns = event->ns, .last_ns = event->ns };
 	struct stacks ids = { (uint32_t)variable(event, profile->kstack),
 			      (uint32_t)variable(event, profile->ustack), 0 };
-	const struct kl_profile_path *path;
-	int64_t at, task;
+	int64_t path, task;
 
 	if (!is_sample(profile, event, &ids))
 		return 0;
-	note_time(counts, event->ns);
 	if (!event->task.tid && profile->ticks) {
-		counts->idle++;
+		counts.idle = 1;
+		note(profile, &counts);
 		return 0;
 	}
-	note_mode(profile, event, &ids);
-	at = find_path(profile, &ids);
-	task = at < 0 ? at : add_task(profile, event);
+	note_mode(profile, event, &ids, &counts);
+	path = find_path(profile, &ids);
+	task = path < 0 ? path : add_task(profile, event);
 	if (task < 0)
 		return (int)task;
-	path = &profile->path[at];
-	counts->samples++;
-	counts->no_stack += path->no_stack;
-	counts->uncertain += path->uncertain;
-	return count(profile, at, task, event->cpu);
+	counts.samples = 1;
+	counts.no_stack = profile->path[path].no_stack;
+	counts.uncertain = profile->path[path].uncertain;
+	note(profile, &counts);
+	return add_sample(profile, event, path, task);
+}
+
+/* -------------------------------------------------------------------- slices */
+
+/* Takes the oldest slice's samples out. Those that are left without any stay, with a count of 0. */
+static void forget(struct kl_profile *profile)
+{
+	struct kl_profile_slice *oldest = profile->slice;
+	const struct kl_profile_sample *sample = NULL;
+	const unsigned int hz = profile->counts.hz;
+
+	while ((sample = kl_hash_next(&oldest->samples, sample))) {
+		struct kl_profile_sample *sum = kl_hash_get(&profile->samples, sample->key);
+
+		if (sum)
+			sum->count -= sample->count;
+	}
+	kl_hash_deinit(&oldest->samples);
+	memmove(oldest, oldest + 1, --profile->slices * sizeof(*oldest));
+	profile->counts = (struct kl_profile_counts){ .hz = hz };
+	for (size_t i = 0; i < profile->slices; i++)
+		add_counts(&profile->counts, &profile->slice[i].counts);
+}
+
+/* All samples so far become a slice. */
+static int make_first(struct kl_profile *profile, struct kl_profile_slice *slice)
+{
+	const struct kl_profile_sample *sample = NULL;
+	int error = 0;
+
+	slice->counts = profile->counts;
+	while (!error && (sample = kl_hash_next(&profile->samples, sample)))
+		error = count(&slice->samples, sample);
+	return error;
+}
+
+int kl_profile_begin_slice(struct kl_profile *profile, size_t keep)
+{
+	const struct kl_profile_slice empty = { .samples.size = sizeof(struct kl_profile_sample) };
+	struct kl_profile_slice *grown;
+
+	/* The first time, there are two. */
+	grown = kl_array_grow(profile->slice, profile->slices + 1, &profile->slices_room,
+			      sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	profile->slice = grown;
+	if (!profile->slices) {
+		grown[profile->slices++] = empty;
+		if (make_first(profile, grown))
+			return -ENOMEM;
+	}
+	grown[profile->slices++] = empty;
+	while (profile->slices > keep + 1)
+		forget(profile);
+	return 0;
+}
+
+size_t kl_profile_names(const struct kl_profile *profile)
+{
+	return profile->functions.n + profile->tasks.n + profile->n_paths + profile->samples.count;
+}
+
+/* ---------------------------------------------------------------------- zoom */
+
+void kl_profile_zoom(struct kl_profile *profile, const struct kl_profile_zoom *zoom)
+{
+	profile->zoomed = zoom;
+	if (zoom)
+		profile->zoom = *zoom;
+}
+
+static bool is_looked_at(const struct kl_profile *profile, const struct kl_profile_sample *sample)
+{
+	const struct kl_profile_task *task = kl_profile_task_of(profile, sample);
+	const struct kl_profile_row *row = &profile->zoom.row;
+
+	if (!sample->count || !profile->zoomed)
+		return sample->count;
+	switch (profile->zoom.key) {
+	case KL_PROFILE_PROCESS:
+		return task->pid == row->pid;
+	case KL_PROFILE_THREAD:
+		return task->tid == row->tid;
+	case KL_PROFILE_CPU:
+		return sample->cpu == row->cpu;
+	case KL_PROFILE_CGROUP:
+		return task->cgroup == row->cgroup;
+	default:
+		return true;
+	}
+}
+
+const struct kl_profile_sample *kl_profile_next(const struct kl_profile *profile,
+						const struct kl_profile_sample *sample)
+{
+	do
+		sample = kl_hash_next(&profile->samples, sample);
+	while (sample && !is_looked_at(profile, sample));
+	return sample;
 }

@@ -43,6 +43,12 @@ struct kl_profile_sample {
 	uint64_t count;
 };
 
+/* The samples of a slice of time, which are also among those of the profile. */
+struct kl_profile_slice {
+	struct kl_hash samples;
+	struct kl_profile_counts counts;
+};
+
 /**
  * struct kl_profile_list - distinct elements, which have no padding that is not zero
  * @element: array
@@ -63,6 +69,8 @@ struct kl_profile_list {
  * @kstack, @ustack, @cgroup: indices of variables of the schema, -1: it has none
  * @texts: names
  * @stacks: what paths are made from: struct stacks; has the number of @path
+ * @slice: oldest first; none before kl_profile_begin_slice()
+ * @zoom: samples that are looked at, if @zoomed
  */
 struct kl_profile {
 	const struct kl_schema *schema;
@@ -80,11 +88,20 @@ struct kl_profile {
 	struct kl_profile_list tasks;
 	struct kl_hash samples;
 	struct kl_profile_counts counts;
+	struct kl_profile_slice *slice;
+	size_t slices;
+	size_t slices_room;
+	bool zoomed;
+	struct kl_profile_zoom zoom;
 };
 
 /* The number of an element, which is added if it is new, or -ENOMEM. */
 int64_t kl_profile_list_add(struct kl_profile_list *list, const void *element);
 void kl_profile_list_deinit(struct kl_profile_list *list);
+
+/* The sample to look at after @sample, or the first if that is NULL. NULL after the last. */
+const struct kl_profile_sample *kl_profile_next(const struct kl_profile *profile,
+						const struct kl_profile_sample *sample);
 
 static inline const struct kl_profile_function *
 kl_profile_function_of(const struct kl_profile *profile, const struct kl_profile_frame *frame)

@@ -111,7 +111,7 @@ static bool describe(const struct table *t, const struct kl_profile_sample *samp
 		switch (t->key[i]) {
 		case KL_PROFILE_FUNCTION:
 			*text = function->name;
-			row->function = function;
+			row->function = *function;
 			break;
 		case KL_PROFILE_OBJECT:
 			*text = function->object;
@@ -130,9 +130,11 @@ static bool describe(const struct table *t, const struct kl_profile_sample *samp
 			break;
 		case KL_PROFILE_CPU:
 			*text = cpu_text(t->profile, sample->cpu);
+			row->cpu = sample->cpu;
 			break;
 		case KL_PROFILE_CGROUP:
 			*text = cgroup_text(t->profile, task->cgroup);
+			row->cgroup = task->cgroup;
 			break;
 		}
 		if (!*text)
@@ -231,7 +233,7 @@ struct kl_profile_row *kl_profile_rows(struct kl_profile *profile, const enum kl
 	int error = 0;
 
 	t.identities.size = sizeof(struct identity);
-	while (!error && (sample = kl_hash_next(&profile->samples, sample)))
+	while (!error && (sample = kl_profile_next(profile, sample)))
 		error = add_sample(&t, sample, ++number);
 	*count = t.identities.n;
 	kl_profile_list_deinit(&t.identities);

@@ -122,7 +122,7 @@ struct kl_profile_node *kl_profile_tree(struct kl_profile *profile,
 	int error = root ? 0 : kl_fail(ENOMEM, "out of memory");
 	struct walk walk;
 
-	while (!error && (sample = kl_hash_next(&profile->samples, sample))) {
+	while (!error && (sample = kl_profile_next(profile, sample))) {
 		const struct kl_profile_path *path = &profile->path[sample->path];
 
 		if (begin(profile, path, direction, function, &walk))
@@ -146,7 +146,7 @@ struct kl_flame *kl_profile_flame(struct kl_profile *profile)
 	struct kl_flame *flame = kl_flame_create();
 	int error = flame ? 0 : -ENOMEM;
 
-	while (!error && (sample = kl_hash_next(&profile->samples, sample))) {
+	while (!error && (sample = kl_profile_next(profile, sample))) {
 		const struct kl_profile_path *path = &profile->path[sample->path];
 
 		frame[0] = (struct kl_flame_frame){ kl_profile_task_of(profile, sample)->comm,

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view.h"
+#include "screen.h"
+#include "text.h"
 
 static const char *line_at(const struct view_text *text, size_t index)
 {

@@ -9,6 +9,7 @@
 #include <kernlens/internal.h>
 
 #include "screen.h"
+#include "text.h"
 #include "tui.h"
 
 enum {
@@ -340,26 +341,6 @@ void saved_free(struct view *view);
 
 /* Print the locks on files that a process holds. */
 void locks_print(int32_t pid, struct kl_buffer *to);
-
-/* --------------------------------------------------------------- text.c */
-
-/**
- * struct view_text - lines of text and a scroll position
- */
-struct view_text {
-	char **line;
-	size_t n, room;
-	size_t first; /* index of the oldest line in the ring */
-	size_t top;
-	int left;
-};
-
-void text_add(struct view_text *text, const char *bytes, size_t length, size_t most);
-void text_clear(struct view_text *text);
-bool text_key(struct view_text *text, int key, int rows);
-/* Limit the scroll position to @n lines, of which @rows are visible. */
-void text_clamp(struct view_text *text, size_t n, size_t rows);
-void text_draw(struct view_text *text, int y, int rows);
 
 /* ------------------------------------------------------------- others */
 

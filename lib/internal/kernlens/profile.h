@@ -61,18 +61,22 @@ struct kl_profile_function {
 
 /**
  * struct kl_profile_row - samples with equal keys
- * @key: texts, in the order of the keys requested; belong to the profile
- * @function: of the key KL_PROFILE_FUNCTION; else NULL
+ * @key: texts, in the order of the keys requested
+ * @function: of the key KL_PROFILE_FUNCTION; else its name is NULL
  * @pid: of the keys KL_PROFILE_PROCESS and KL_PROFILE_THREAD; else 0
  * @tid: of the key KL_PROFILE_THREAD; else 0
+ * @cpu: of the key KL_PROFILE_CPU; else 0
+ * @cgroup: ID, of the key KL_PROFILE_CGROUP; else 0
  * @self: samples in the innermost frame; without a key of frames, all samples
  * @total: samples in any frame
  */
 struct kl_profile_row {
 	const char *key[KL_PROFILE_KEYS_MAX];
-	const struct kl_profile_function *function;
+	struct kl_profile_function function;
 	int32_t pid;
 	int32_t tid;
+	uint32_t cpu;
+	uint64_t cgroup;
 	uint64_t self;
 	uint64_t total;
 };
@@ -129,6 +133,44 @@ void kl_profile_destroy(struct kl_profile *profile);
 int kl_profile_add(struct kl_profile *profile, const struct kl_event *event);
 
 /**
+ * kl_profile_begin_slice - begin a new slice of time
+ * @profile: profile
+ * @keep: number of slices before it that are kept; the samples of older ones are forgotten
+ *
+ * For a profile of what happened last. Names of what is forgotten stay in memory. Returns 0 or
+ * -ENOMEM.
+ */
+int kl_profile_begin_slice(struct kl_profile *profile, size_t keep);
+
+/**
+ * kl_profile_names - number of things that a profile remembers: names, tasks, stack traces, and
+ * samples that differ
+ * @profile: profile
+ *
+ * It never forgets any.
+ */
+size_t kl_profile_names(const struct kl_profile *profile);
+
+/**
+ * struct kl_profile_zoom - samples that are looked at
+ * @key: KL_PROFILE_PROCESS, KL_PROFILE_THREAD, KL_PROFILE_CPU or KL_PROFILE_CGROUP
+ * @row: a row with this key, of which only the number of the key matters
+ */
+struct kl_profile_zoom {
+	enum kl_profile_key key;
+	struct kl_profile_row row;
+};
+
+/**
+ * kl_profile_zoom - restrict rows, trees and flame graphs to some samples
+ * @profile: profile
+ * @zoom: which, copied; NULL: all
+ *
+ * The totals stay those of all samples.
+ */
+void kl_profile_zoom(struct kl_profile *profile, const struct kl_profile_zoom *zoom);
+
+/**
  * kl_profile_counts - totals
  * @profile: profile
  */
@@ -141,15 +183,15 @@ const struct kl_profile_counts *kl_profile_counts(const struct kl_profile *profi
  * @n_keys: 1 to KL_PROFILE_KEYS_MAX
  * @count: out: number of rows
  *
- * Most samples in their own frames first, then most in total. Returns an array that the caller
- * frees, or NULL with errno: ENOMEM, or 0 if there are no samples.
+ * Most samples in their own frames first, then most in total. Texts belong to the profile. Returns
+ * an array that the caller frees, or NULL with errno: ENOMEM, or 0 if there are no samples.
  */
 struct kl_profile_row *kl_profile_rows(struct kl_profile *profile, const enum kl_profile_key *key,
 				       unsigned int n_keys, size_t *count);
 
 /**
  * struct kl_profile_node - a function in a tree of calls
- * @function: NULL in the root
+ * @function: NULL in the root; valid until the next sample is added
  * @self: samples whose path ends here
  * @total: samples whose path goes through here
  * @child: callees or callers, most samples first

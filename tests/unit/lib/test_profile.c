@@ -158,8 +158,8 @@ static void test_rows(void)
 	unit_check(!find(rows, n, "__traceiter_x"), "tracing is left out");
 	unit_check(is(rows, n, "[prog+0x30]", 4, 4) && is(rows, n, "[unknown]", 1, 1),
 		   "without a name");
-	unit_check(!strcmp(rows[0].key[0], "leaf") && !strcmp(rows[0].function->object, "prog") &&
-			   !rows[0].function->kernel,
+	unit_check(!strcmp(rows[0].key[0], "leaf") && !strcmp(rows[0].function.object, "prog") &&
+			   !rows[0].function.kernel,
 		   "most samples first");
 	free(rows);
 	rows = rows_by(KL_PROFILE_OBJECT, &n);
@@ -256,6 +256,98 @@ static void test_events(void)
 	kl_schema_destroy(plain);
 }
 
+/* A profile of two slices before the current one, of which each has an own function. */
+static void test_slices(void)
+{
+	const struct kl_profile_counts *counts;
+	struct kl_profile_node *root;
+	struct kl_profile_row *rows;
+	size_t n;
+
+	begin(NULL);
+	add("tick:250", 10, "prog", 0, 0, LEAF, 5);
+	kl_profile_begin_slice(profile, 2);
+	add("tick:250", 10, "prog", 0, 0, RECURSION, 3);
+	add("tick:250", 0, "swapper/0", 0, KERNEL, 0, 6);
+	kl_profile_begin_slice(profile, 2);
+	add("tick:250", 12, "other", 0, 0, STRIPPED, 4);
+	add("tick:250", 10, "prog", 0, 0, LEAF, 1);
+	counts = kl_profile_counts(profile);
+	unit_check(counts->samples == 13 && counts->idle == 6, "samples of all slices");
+	kl_profile_begin_slice(profile, 2);
+	unit_check(counts->samples == 8 && counts->idle == 6 && counts->hz == 250,
+		   "those of the oldest are forgotten");
+	rows = rows_by(KL_PROFILE_FUNCTION, &n);
+	unit_check(is(rows, n, "leaf", 4, 4) && is(rows, n, "[prog+0x30]", 4, 4), "in rows");
+	free(rows);
+	root = kl_profile_tree(profile, KL_PROFILE_CALLEES, "middle");
+	unit_check(root->total == 4, "and in trees");
+	kl_profile_tree_destroy(root);
+	add("tick:250", 10, "prog", 0, 0, LEAF, 2);
+	kl_profile_begin_slice(profile, 0);
+	rows = rows_by(KL_PROFILE_FUNCTION, &n);
+	unit_check(!counts->samples && !counts->idle && !counts->kernel && !n && !rows && !errno,
+		   "all are forgotten");
+	unit_check(!kl_profile_tree(profile, KL_PROFILE_CALLEES, "leaf") && errno == ENOENT,
+		   "in trees, too");
+	add("tick:250", 10, "prog", 0, 0, LEAF, 2);
+	rows = rows_by(KL_PROFILE_FUNCTION, &n);
+	unit_check(counts->samples == 2 && n == 3 && is(rows, n, "leaf", 2, 2), "and come again");
+	free(rows);
+	unit_check(kl_profile_names(profile) > 5, "names stay");
+}
+
+static void zoom(enum kl_profile_key key, const struct kl_profile_row *row)
+{
+	const struct kl_profile_zoom zoom = { .key = key, .row = *row };
+
+	kl_profile_zoom(profile, &zoom);
+}
+
+static uint64_t samples_in_rows(void)
+{
+	uint64_t sum = 0;
+	size_t n;
+	struct kl_profile_row *rows = rows_by(KL_PROFILE_FUNCTION, &n);
+
+	for (size_t i = 0; i < n; i++)
+		sum += rows[i].self;
+	free(rows);
+	return sum;
+}
+
+static void test_zoom(void)
+{
+	static const struct {
+		enum kl_profile_key key;
+		const char *row;
+		uint64_t samples;
+		const char *text;
+	} tries[] = { { KL_PROFILE_PROCESS, "other", 5, "only those of a process" },
+		      { KL_PROFILE_THREAD, "prog", 7, "of a thread" },
+		      { KL_PROFILE_CPU, "1", 3, "of a CPU" },
+		      { KL_PROFILE_CGROUP, "0", 15, "of a cgroup" } };
+	struct kl_profile_node *root;
+
+	fill();
+	for (size_t i = 0; i < sizeof(tries) / sizeof(*tries); i++) {
+		size_t n;
+		struct kl_profile_row *rows = rows_by(tries[i].key, &n);
+
+		zoom(tries[i].key, find(rows, n, tries[i].row));
+		unit_check(samples_in_rows() == tries[i].samples, tries[i].text);
+		kl_profile_zoom(profile, NULL);
+		free(rows);
+	}
+	zoom(KL_PROFILE_THREAD, &(const struct kl_profile_row){ .tid = 11 });
+	root = kl_profile_tree(profile, KL_PROFILE_CALLERS, "leaf");
+	unit_check(root->total == 3, "in a tree, too");
+	kl_profile_tree_destroy(root);
+	unit_check(kl_profile_counts(profile)->samples == 15, "the totals are those of all");
+	kl_profile_zoom(profile, NULL);
+	unit_check(samples_in_rows() == 15, "all again");
+}
+
 int main(void)
 {
 	make();
@@ -264,6 +356,8 @@ int main(void)
 	test_rows();
 	test_trees();
 	test_flame();
+	test_slices();
+	test_zoom();
 	test_events();
 	kl_profile_destroy(profile);
 	kl_schema_destroy(schema);
