@@ -16,6 +16,7 @@
 #include "../session/run.h"
 #include "../session/select.h"
 #include "print.h"
+#include "sampler.h"
 
 enum {
 	KEY_BY = CLI_KEY_OWN,
@@ -33,7 +34,6 @@ enum {
 };
 
 enum {
-	HZ_DEFAULT = 99,
 	TOP_DEFAULT = 40,
 };
 
@@ -384,16 +384,6 @@ static void check_options(const struct profile_run *pr, const struct cli_parser 
 		cli_usage_error(self, "-F cannot be used with -e");
 }
 
-/* The module leaves out kernlens itself, so that it is not in a trace that is kept, either. */
-static char *tick_event(const struct profile_run *pr)
-{
-	unsigned int hz = pr->hz ? (unsigned int)pr->hz : HZ_DEFAULT;
-
-	if (pr->self)
-		return cli_format("tick:%u", hz);
-	return cli_format("tick:%u/pid != %d/", hz, getpid());
-}
-
 static int exec_profile(const struct cli_command *self, int argc, char **argv)
 {
 	struct profile_run *pr = cli_alloc(sizeof(*pr));
@@ -418,7 +408,7 @@ static int exec_profile(const struct cli_command *self, int argc, char **argv)
 		return status;
 	}
 	if (!select->events)
-		cli_select_add(select, self, tick_event(pr));
+		cli_select_add(select, self, cli_sampler_tick(pr->hz, pr->self));
 	select->variables = cli_format("cgroup");
 	select->to_stdout = pr->folded;
 	if (parser.n_words)

@@ -67,21 +67,38 @@ static double percent(uint64_t part, uint64_t all)
 
 /* ------------------------------------------------------------------- summary */
 
+void cli_profile_summarize(const struct cli_profile *report, struct kl_buffer *to)
+{
+	const struct kl_profile_counts *counts = kl_profile_counts(report->profile);
+	double time = counts->hz ? (double)counts->samples / counts->hz : 0;
+	char number[CLI_NUMBER_MAX];
+
+	if (report->seconds)
+		kl_buffer_printf(to, "last %.3g s: ", report->seconds);
+	kl_buffer_printf(to, "%s sample%s", cli_print_count(number, counts->samples),
+			 counts->samples == 1 ? "" : "s");
+	if (counts->hz)
+		kl_buffer_printf(to, " at %u Hz", counts->hz);
+	if (counts->hz && report->seconds)
+		kl_buffer_printf(to, ", %.2f CPUs busy", time / report->seconds);
+	else if (counts->hz)
+		kl_buffer_printf(to, ", %.3g s of CPU time", time);
+	if (counts->modes)
+		kl_buffer_printf(to, ", %.1f%% in the kernel",
+				 percent(counts->kernel, counts->modes));
+	if (counts->idle)
+		kl_buffer_printf(to, "; %s idle", cli_print_count(number, counts->idle));
+}
+
 static void print_summary(const struct cli_profile *report, FILE *file)
 {
 	const struct kl_profile_counts *counts = kl_profile_counts(report->profile);
+	struct kl_buffer summary = { 0 };
 	char number[CLI_NUMBER_MAX];
 
-	fprintf(file, "%s sample%s", cli_print_count(number, counts->samples),
-		counts->samples == 1 ? "" : "s");
-	if (counts->hz)
-		fprintf(file, " at %u Hz, %.3g s of CPU time", counts->hz,
-			(double)counts->samples / counts->hz);
-	if (counts->modes)
-		fprintf(file, ", %.1f%% in the kernel", percent(counts->kernel, counts->modes));
-	if (counts->idle)
-		fprintf(file, "; %s idle", cli_print_count(number, counts->idle));
-	fputc('\n', file);
+	cli_profile_summarize(report, &summary);
+	fprintf(file, "%s\n", summary.data ? summary.data : "");
+	kl_buffer_deinit(&summary);
 	if (report->lost)
 		fprintf(file, "%s%s samples are missing%s\n", cli_style(file, CLI_RED),
 			cli_print_count(number, report->lost), cli_style(file, CLI_PLAIN));
@@ -232,7 +249,8 @@ static int print_tree(const struct cli_profile *report, FILE *file)
 	root = kl_profile_tree(report->profile, report->direction, report->function);
 	if (!root)
 		return cli_library_error(-errno, NULL);
-	print_summary(report, file);
+	if (!report->seconds)
+		print_summary(report, file);
 	fprintf(file, "%s  total    self  %s%s\n", cli_style(file, CLI_BOLD),
 		report->direction == KL_PROFILE_CALLERS ? "function, and what calls it" :
 							  "function, and what it calls",
@@ -348,6 +366,10 @@ int cli_profile_write_json(const struct cli_profile *report)
 
 	if (!counts->modes)
 		json_object_set_new(document, "kernel", json_null());
+	if (report->seconds) {
+		json_object_set_new(document, "seconds", json_real(report->seconds));
+		json_object_set_new(document, "restarts", json_integer(report->restarts));
+	}
 
 	if (report->tree && !report->old) {
 		root = kl_profile_tree(report->profile, report->direction, report->function);

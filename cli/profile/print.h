@@ -19,6 +19,8 @@
  * @function: the tree's function, or NULL
  * @top: maximum number of rows; 0: all
  * @least: branches with less than this percentage of all samples are left out of trees
+ * @seconds: how long samples were taken, for a profile that goes on; 0: the whole trace
+ * @restarts: times that such a profile had to be begun again
  * @lost: samples that are missing from the trace
  * @late: ticks that came too late to be samples of any task; the tasks of the profile may have
  *        missed fewer
@@ -33,6 +35,8 @@ struct cli_profile {
 	const char *function;
 	uint64_t top;
 	double least;
+	double seconds;
+	unsigned int restarts;
 	uint64_t lost;
 	uint64_t late;
 };
@@ -45,6 +49,9 @@ struct cli_profile {
  */
 void cli_profile_take_keys(struct cli_profile *report, const struct cli_command *command,
 			   const char *list);
+
+/* Append one line about the samples, without a newline. */
+void cli_profile_summarize(const struct cli_profile *report, struct kl_buffer *to);
 
 /* Print the profile. Returns CLI_OK, or another status after an error message. */
 int cli_profile_print(const struct cli_profile *report, FILE *file);

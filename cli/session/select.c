@@ -161,8 +161,8 @@ static int check_rights(struct cli_session *s)
 	if (select->all)
 		return cli_error(-EPERM,
 				 "%s -a needs CAP_PERFMON; without it you can trace your own "
-				 "processes: kernlens %s -- COMMAND",
-				 name, name);
+				 "processes: kernlens %s%s",
+				 name, name, s->command->ops->runs_command ? " -- COMMAND" : "");
 	if (select->user && select->uid != geteuid())
 		return cli_error(-EPERM,
 				 "%s -u %s needs CAP_PERFMON; without it you can trace your "
@@ -389,6 +389,21 @@ static int make_session(struct cli_session *s)
 	return s->session ? CLI_OK : cli_library_error(-errno, NULL);
 }
 
+/* Without a command or tasks, record all that the user may see, or report that it is little. */
+static void choose_tasks(struct cli_session *s)
+{
+	struct cli_select *select = &s->select;
+
+	if (select->words || cli_select_has_tasks(select))
+		return;
+	if (select->own_suffice && !(kl_device_info(s->device)->may & KL_MAY_SEE_ALL)) {
+		select->user = "yourself";
+		select->uid = geteuid();
+		return;
+	}
+	select->all = true;
+}
+
 /* Store the definitions for those who attach. A failure is not fatal. */
 static void publish(const struct cli_session *s)
 {
@@ -420,13 +435,14 @@ static int open_session(struct cli_session *s, const char *patterns, unsigned in
 		cli_usage_error(
 			s->command,
 			"only one of -a, -p, -u, --cgroup, --unit and --container can be given");
-	if (!s->select.words && !cli_select_has_tasks(&s->select))
-		s->select.all = true;
 	s->schema = kl_schema_create();
 	if (!s->schema)
 		return cli_library_error(-errno, NULL);
 	s->device = cli_open_device();
-	status = s->device ? check_rights(s) : CLI_FAILED;
+	if (!s->device)
+		return CLI_FAILED;
+	choose_tasks(s);
+	status = check_rights(s);
 	if (!status)
 		status = size_buffers(s);
 	if (!status && s->select.words)

@@ -38,6 +38,7 @@ struct cli_select {
 	uid_t uid;
 	struct cli_cgroup cgroup;
 	bool all;
+	bool own_suffice; /* without privilege, a selection of tasks is not needed */
 	uint64_t duration_ns;
 	uint64_t buffer_bytes; /* 0: the default */
 	const char *name; /* name of the session; NULL: generate one */

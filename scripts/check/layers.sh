@@ -51,6 +51,7 @@ layers() {
 	ctrace   cli/trace/*
 	cli      cli/*
 	shown    view/tui/tui.h
+	shown    view/top/top.h
 	view     view/*
 	example  examples/read/*
 	example  examples/live/*
@@ -105,7 +106,7 @@ allowed() {
 	cmonitor cbase internal public
 	cproc    cbase internal public shown
 	crecord  csession cformat cbase internal public
-	cprofile csession cbase internal public
+	cprofile csession cbase internal public shown
 	ctrace   cformat cbase internal public
 	cli      commands cbase internal public
 	view     internal public shown

@@ -6,6 +6,7 @@
  *
  *   call N      chain_c calls getppid N times
  *   spin MS     chain_c runs for MS milliseconds
+ *   paths N     chain_c makes a call through each of N different chains, again and again
  *   fork N      a child makes the calls, from chain_a on, and exits at once
  *   exec WORDS  executes another program
  */
@@ -47,6 +48,23 @@ __attribute__((noinline)) long chain_a(long calls, long ms)
 	return chain_b(calls, ms) + 1;
 }
 
+long path_b(long bits, int depth);
+
+/* Each bit chooses a function: no two numbers have the same chain. */
+__attribute__((noinline)) long path_a(long bits, int depth)
+{
+	if (!depth)
+		return chain_c(1, 0);
+	return (bits & 1 ? path_b(bits >> 1, depth - 1) : path_a(bits >> 1, depth - 1)) + 1;
+}
+
+__attribute__((noinline)) long path_b(long bits, int depth)
+{
+	if (!depth)
+		return chain_c(1, 0) + 1;
+	return (bits & 1 ? path_b(bits >> 1, depth - 1) : path_a(bits >> 1, depth - 1)) + 2;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 2 ? argv[1] : "";
@@ -56,6 +74,9 @@ int main(int argc, char **argv)
 		sink = chain_a(number, 0);
 	} else if (!strcmp(mode, "spin")) {
 		sink = chain_a(0, number);
+	} else if (!strcmp(mode, "paths")) {
+		for (long i = 0;; i = (i + 1) % number)
+			sink = path_a(i, 20);
 	} else if (!strcmp(mode, "fork")) {
 		pid_t child = fork();
 
@@ -68,7 +89,7 @@ int main(int argc, char **argv)
 		execvp(argv[2], argv + 2);
 		return 127;
 	} else {
-		fprintf(stderr, "stack_chain call|spin|fork N, or exec WORDS\n");
+		fprintf(stderr, "stack_chain call|spin|paths|fork N, or exec WORDS\n");
 		return 2;
 	}
 	return 0;
