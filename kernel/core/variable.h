@@ -77,11 +77,19 @@ struct kl_variable_row {
 	u8 number;
 };
 
+/* Rows are not in the order of ids: the largest array is one byte longer than the largest id. */
+#define KL_VARIABLE(id, name, ...) char name##_[(id) + 1];
+union kl_variable_ids {
+#include "../../uapi/variables.def"
+};
+
+#undef KL_VARIABLE
+
 /* Ids, by name. */
 #define KL_VARIABLE(id, name, ...) KL_VARIABLE_ID_##name = id,
 enum kl_variable_id {
 #include "../../uapi/variables.def"
-	KL_VARIABLE_ID_COUNT
+	KL_VARIABLE_ID_COUNT = sizeof(union kl_variable_ids)
 };
 
 #undef KL_VARIABLE

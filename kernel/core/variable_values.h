@@ -21,6 +21,7 @@
 #include <linux/nsproxy.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/loadavg.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -351,6 +352,21 @@ static inline bool kl_is_asleep(const struct task_struct *t)
 		return true;
 #endif
 	return !READ_ONCE(t->on_rq);
+}
+
+/* Nanoseconds since a task that sleeps was last given a CPU. */
+static inline u64 kl_asleep_time(const struct task_struct *t)
+{
+#ifdef CONFIG_SCHED_INFO
+	u64 arrival = READ_ONCE(t->sched_info.last_arrival), now;
+
+	if (t == current || !arrival || !kl_is_asleep(t))
+		return 0;
+	now = local_clock();
+	return now > arrival ? now - arrival : 0;
+#else
+	return 0;
+#endif
 }
 
 /* A task that runs and is not in its run queue is about to be switched from. */

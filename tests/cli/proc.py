@@ -336,7 +336,7 @@ def main():
     report(min(compared.get(name, 0) for name in ("rss", "uid", "open_files", "user_sp")) == COUNT,
            "%d processes were compared" % COUNT)
     elsewhere = {"swapin_delay", "utime", "stime", "user_flags", "user_ax", "user_bx", "user_cx", "user_bp", "user_r11",
-                 "user_r12", "user_r13", "user_r14", "user_r15", "numa_node"}
+                 "user_r12", "user_r13", "user_r14", "user_r15", "numa_node", "asleep_time"}
     machine, row = of_machine(), inspect(names, [os.getpid()])[os.getpid()]
     while of_machine() != machine:  # load averages change every five seconds
         machine, row = of_machine(), inspect(names, [os.getpid()])[os.getpid()]

@@ -114,7 +114,7 @@ def of_task():
         "timer_slack": ctypes.CDLL(None).prctl(30, 0, 0, 0, 0),
         "ioprio": ctypes.CDLL(None).syscall(252, 1, 0), "blkio_delay": int(fields[41]) * TICK,
         "syscall": 110, "in_irq": 0, "irqs_off": 0, "preempt_count": 0, "next_tid": int(fields[0]),
-        "link_count": -1, "link_depth": -1,
+        "link_count": -1, "link_depth": -1, "asleep_time": 0,
     }
     return numbers, {"comm": fields[1], "parent_comm": parent[1], "next_comm": fields[1],
                      "wchan": "0x0"}

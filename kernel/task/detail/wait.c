@@ -13,6 +13,7 @@
 
 #include "../../base/task_iter.h"
 #include "../../compat/interrupt.h"
+#include "../../core/variable_values.h"
 #include "detail.h"
 
 /**
@@ -144,6 +145,7 @@ static int explain(struct kl_detail_sleep *s, const struct kl_detail_stack *stac
 	u32 state = task_state_index(t);
 
 	s->wait.now_ns = ktime_get_ns();
+	s->wait.asleep_ns = kl_asleep_time(t);
 	switch (state) {
 	case KL_TASK_STATE_RUNNING:
 		return tell(s, READ_ONCE(t->on_cpu) ? KL_WAIT_NONE : KL_WAIT_CPU);
