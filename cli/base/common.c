@@ -308,6 +308,37 @@ char *cli_print_ns(char text[CLI_NUMBER_MAX], uint64_t ns)
 	return text;
 }
 
+const char *cli_clean_text(const char *text, size_t bytes)
+{
+	static char clean[4 * KL_DETAIL_PATH_BYTES_MAX + 1];
+	char *to = clean;
+
+	for (size_t i = 0, step; i < bytes && to < clean + sizeof(clean) - 4; i += step) {
+		step = kl_plain_length(text + i, text + bytes);
+		if (step)
+			memcpy(to, text + i, step);
+		to += step ? (int)step : sprintf(to, "\\x%02x", (unsigned char)text[i]);
+		step += !step;
+	}
+	*to = 0;
+	return clean;
+}
+
+char *cli_print_time(char text[CLI_NUMBER_MAX], uint64_t ns)
+{
+	size_t n = strlen(cli_print_ns(text, ns));
+
+	/* Drop the space that pads units in tables. */
+	if (n && text[n - 1] == ' ')
+		text[n - 1] = 0;
+	return text;
+}
+
+const char *cli_clean_comm(const char comm[KL_COMM_LEN])
+{
+	return cli_clean_text(comm, strnlen(comm, KL_COMM_LEN));
+}
+
 bool cli_read_line(const char *path, char *text, size_t bytes, const char *missing)
 {
 	FILE *file = fopen(path, "re");

@@ -109,6 +109,15 @@ char *cli_print_size(char text[CLI_NUMBER_MAX], uint64_t bytes);
 char *cli_print_count(char text[CLI_NUMBER_MAX], uint64_t count);
 /* "1.234 ms" ..., always four digits */
 char *cli_print_ns(char text[CLI_NUMBER_MAX], uint64_t ns);
+/* The same without padding */
+char *cli_print_time(char text[CLI_NUMBER_MAX], uint64_t ns);
+
+/*
+ * Make arbitrary bytes, or a task's name, safe for the terminal. The result is static, until the
+ * next call of either function; very long text is truncated.
+ */
+const char *cli_clean_text(const char *text, size_t bytes);
+const char *cli_clean_comm(const char comm[KL_COMM_LEN]);
 
 /**
  * cli_read_line - read the first line of a file of the kernel

@@ -107,9 +107,10 @@ json_t *cli_latency_json(const struct cli_latency *r)
 		json_array_append_new(waits, json_wait(r, e));
 		shown++;
 	}
-	return json_pack("{s:f, s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I}}", "seconds",
+	return json_pack("{s:f, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I}}", "seconds",
 			 (double)(about->until - about->start) / 1e9, "tasks", tasks, "waits",
-			 waits, "lost", "tasks", (json_int_t)about->evicted_tasks, "kinds",
+			 waits, "asleep", cli_latency_asleep_json(r), "lost", "tasks",
+			 (json_int_t)about->evicted_tasks, "kinds",
 			 (json_int_t)about->evicted_entries, "waits", (json_int_t)about->no_entry,
 			 "events", (json_int_t)about->missed, "unpaired",
 			 (json_int_t)about->unpaired);

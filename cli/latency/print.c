@@ -360,6 +360,7 @@ void cli_latency_print(const struct cli_latency *r, FILE *file)
 		fputc('\n', file);
 	}
 	print_waits(r, file);
+	cli_latency_print_asleep(r, file);
 	fprintf(file, "\n  %.6f seconds\n",
 		(double)(r->latency->about.until - r->latency->about.start) / 1e9);
 	cli_latency_print_lost(r->latency, file);

@@ -35,6 +35,10 @@ struct cli_latency {
 /* Print the tables, longest waits first. */
 void cli_latency_print(const struct cli_latency *report, FILE *file);
 
+/* Print the selected tasks that sleep now and hardly ran, with what they wait for. */
+void cli_latency_print_asleep(const struct cli_latency *report, FILE *file);
+json_t *cli_latency_asleep_json(const struct cli_latency *report);
+
 /* Print what was dropped, one line each; prints nothing if nothing was. */
 void cli_latency_print_lost(const struct kl_latency *latency, FILE *file);
 

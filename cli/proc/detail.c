@@ -26,46 +26,15 @@ const char *cli_proc_user(char text[CLI_PROC_ID_MAX], uint32_t id)
 	return text;
 }
 
-const char *cli_proc_text(const char *text, size_t bytes)
-{
-	static char clean[4 * KL_DETAIL_PATH_BYTES_MAX + 1];
-	char *to = clean;
-
-	for (size_t i = 0, step; i < bytes && to < clean + sizeof(clean) - 4; i += step) {
-		step = kl_plain_length(text + i, text + bytes);
-		if (step)
-			memcpy(to, text + i, step);
-		to += step ? (int)step : sprintf(to, "\\x%02x", (unsigned char)text[i]);
-		step += !step;
-	}
-	*to = 0;
-	return clean;
-}
-
-char *cli_proc_time(char text[CLI_NUMBER_MAX], uint64_t ns)
-{
-	size_t n = strlen(cli_print_ns(text, ns));
-
-	/* Drop the space that pads units in tables. */
-	if (n && text[n - 1] == ' ')
-		text[n - 1] = 0;
-	return text;
-}
-
-const char *cli_proc_comm(const char comm[KL_COMM_LEN])
-{
-	return cli_proc_text(comm, strnlen(comm, KL_COMM_LEN));
-}
-
 /* Print a text of any length. */
 static void print_text(const char *text, size_t bytes)
 {
 	for (size_t at = 0; at < bytes; at += KL_DETAIL_PATH_BYTES_MAX) {
 		size_t left = bytes - at;
 
-		fputs(cli_proc_text(text + at, left < KL_DETAIL_PATH_BYTES_MAX ?
-						       left :
-						       KL_DETAIL_PATH_BYTES_MAX),
+		fputs(cli_clean_text(text + at, left < KL_DETAIL_PATH_BYTES_MAX ?
+							left :
+							KL_DETAIL_PATH_BYTES_MAX),
 		      stdout);
 	}
 }
@@ -106,7 +75,7 @@ static void print_start(const struct kl_abi_detail_task *t)
 
 	if (localtime_r(&start, &when) && strftime(text, sizeof(text), "%F %T", &when))
 		printf("  %-11s%s, %s of CPU time\n", "started", text,
-		       cli_proc_time(cpu, t->cpu_ns));
+		       cli_print_time(cpu, t->cpu_ns));
 }
 
 static void print_task(const struct kl_details *list)
@@ -115,7 +84,7 @@ static void print_task(const struct kl_details *list)
 	char user[CLI_PROC_ID_MAX];
 
 	printf("%s", cli_style(stdout, CLI_BOLD));
-	printf("%s%s  process %d", cli_proc_comm(t->comm), cli_style(stdout, CLI_PLAIN), t->pid);
+	printf("%s%s  process %d", cli_clean_comm(t->comm), cli_style(stdout, CLI_PLAIN), t->pid);
 	if (t->tid != t->pid)
 		printf(", thread %d", t->tid);
 	printf(", %s%s\n", kl_detail_state_name(t->state),
@@ -256,7 +225,7 @@ static void print_children(const struct kl_details *list)
 		const struct kl_abi_detail_child *c = &list->entry[i].child;
 
 		cli_table_add(table, "%d", c->pid);
-		cli_table_add(table, "%s", cli_proc_comm(c->comm));
+		cli_table_add(table, "%s", cli_clean_comm(c->comm));
 		cli_table_add(table, "%s", kl_detail_state_name(c->state));
 		cli_table_add(table, "%d", c->parent);
 	}

@@ -91,14 +91,4 @@ json_t *cli_proc_limits_json(const struct kl_detail *entry);
 void cli_proc_print_affinity(const struct kl_details *list);
 json_t *cli_proc_affinity_json(const struct kl_detail *entry);
 
-/*
- * Make arbitrary bytes, or a task's name, safe for the terminal. The result is static, until the
- * next call of either function; very long text is truncated.
- */
-const char *cli_proc_text(const char *text, size_t bytes);
-const char *cli_proc_comm(const char comm[KL_COMM_LEN]);
-
-/* Print a time as "1.234 ms", without padding, into @text, which is returned. */
-char *cli_proc_time(char text[CLI_NUMBER_MAX], uint64_t ns);
-
 #endif /* KL_CLI_PROC_DETAIL_H */

@@ -46,7 +46,7 @@ static void add_name(struct cli_table *table, const struct kl_detail *e)
 {
 	struct kl_buffer text = {};
 
-	kl_buffer_add_string(&text, cli_proc_text(e->text, e->text_bytes));
+	kl_buffer_add_string(&text, cli_clean_text(e->text, e->text_bytes));
 	add_info(&text, e);
 	if (e->is_cut)
 		kl_buffer_add_string(&text, " ...");
@@ -163,8 +163,8 @@ void cli_proc_print_sockets(const struct kl_details *list)
 			cli_table_add(table, "peer inode %llu", (unsigned long long)s->peer_inode);
 		else if (s->flags & KL_DETAIL_SOCKET_NUMBERS)
 			cli_table_add(table, "rtt %s, window %u, %u retransmitted",
-				      cli_proc_time(rtt, s->rtt_us * 1000ull), s->congestion_window,
-				      s->retransmits);
+				      cli_print_time(rtt, s->rtt_us * 1000ull),
+				      s->congestion_window, s->retransmits);
 		else
 			cli_table_add(table, "%s", "");
 	}

@@ -32,7 +32,7 @@ static void add_map(struct cli_table *table, const struct kl_detail *e)
 	cli_table_add(table, "%llu", (unsigned long long)m->swapped >> 10);
 	cli_table_add(table, "%llx", (unsigned long long)m->offset);
 	cli_table_add(table, "%s%s%s",
-		      e->text_bytes ? cli_proc_text(e->text, e->text_bytes) : "[anon]",
+		      e->text_bytes ? cli_clean_text(e->text, e->text_bytes) : "[anon]",
 		      m->flags & KL_DETAIL_MAP_LOCKED ? " locked" : "",
 		      m->flags & KL_DETAIL_MAP_HUGETLB ? " hugetlb" : "");
 }

@@ -15,7 +15,7 @@
 
 static void show_name(const struct kl_abi_detail_task *t)
 {
-	printf("  %s\n", cli_proc_comm(t->comm));
+	printf("  %s\n", cli_clean_comm(t->comm));
 }
 
 /* The kernel's thread group: the number that the threads of a process share. */
@@ -100,7 +100,7 @@ static void show_children(const struct kl_details *list)
 {
 	for (size_t i = 0; i < list->n; i++)
 		printf("  %d %s\n", list->entry[i].child.pid,
-		       cli_proc_comm(list->entry[i].child.comm));
+		       cli_clean_comm(list->entry[i].child.comm));
 	if (!list->n)
 		puts("  none");
 }
@@ -162,9 +162,9 @@ static bool answer(struct kl_device *device, int pid, const struct item *item)
 static void print_change(const struct kl_setting *setting, const struct kl_abi_set *told)
 {
 	printf("  %s was %s", kl_setting_name(setting->what),
-	       cli_proc_text(told->old_text, strnlen(told->old_text, sizeof(told->old_text))));
+	       cli_clean_text(told->old_text, strnlen(told->old_text, sizeof(told->old_text))));
 	printf(", is now %s\n",
-	       cli_proc_text(told->new_text, strnlen(told->new_text, sizeof(told->new_text))));
+	       cli_clean_text(told->new_text, strnlen(told->new_text, sizeof(told->new_text))));
 }
 
 /* Read a line with a parameter and its value, and set it; an empty line does nothing. */

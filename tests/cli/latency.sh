@@ -95,6 +95,33 @@ expect "sums have no traces" 2
 kl latency -- sh -c 'exit 7'
 expect "the command's status" 7
 
+# A process that hangs: in what, since when, and who can end it.
+mkfifo gate
+sleep 1000 >gate &
+writer=$!
+cat <gate &
+reader=$!
+began=$EPOCHREALTIME
+sleep 2
+kl latency -p $reader --duration 0.5
+says err "^  cat/$reader sleeps since [0-9-]+ [0-9:]+; it waits for$" "a task that hangs is named"
+says err '^  data to read, in read, for [0-9.]+ s$' "with what it waits for"
+says err "^    writer: sleep, process $writer, through its descriptor 1$" "and who can end it"
+kl latency -p $reader --duration 0.5 --json
+elapsed=$(bc <<<"$EPOCHREALTIME - $began")
+json "since when" "(.asleep[0].asleep_ns / 1e9 - $elapsed | fabs) < 1 and .asleep[0].tid == $reader"
+json "in JSON, too" ".asleep[0] | .reason == \"read\" and .syscall == \"read\" and
+	(.others | any(.pid == $writer and .role == \"writer\"))"
+kl proc $reader -v asleep_time --json
+json "as the variable says" "(.processes[0].asleep_time / 1e9 - $elapsed | fabs) < 2"
+kl proc $$ -v asleep_time --json
+kl proc $reader --show wait
+says out '^  data to read, in read, for [0-9.]+ s$' "the page about a process has it, too"
+kill $writer
+wait $reader
+kl latency -p $$ --duration 0.3 --json
+json "one that runs now and then does not hang" '.asleep | all(.asleep_ns > 1.5e8)'
+
 "$kernlens" latency -a --duration 20 --name shown >/dev/null 2>&1 &
 profile=$!
 wait_until bash -c '"$0" status --json | jq -e ".sessions[] | select(.name == \"shown\").running"' "$kernlens"
