@@ -15,6 +15,7 @@
 #include "../session/recorder.h"
 #include "../session/run.h"
 #include "../session/select.h"
+#include "options.h"
 #include "print.h"
 #include "sampler.h"
 
@@ -294,14 +295,6 @@ static void take_tree(struct profile_run *pr, enum kl_profile_direction directio
 	pr->report.direction = direction;
 }
 
-static void take_number(const struct cli_parser *parser, const char *option, uint64_t most,
-			uint64_t *number)
-{
-	if (!cli_parse_unsigned(parser->arg, most, number))
-		cli_usage_error(parser->command, "%s: \"%s\" is not a number from 0 to %llu",
-				option, parser->arg, (unsigned long long)most);
-}
-
 static void take_percent(const struct cli_parser *parser, double *percent)
 {
 	char *end;
@@ -316,9 +309,7 @@ static void take_option(struct profile_run *pr, const struct cli_parser *parser,
 {
 	switch (key) {
 	case 'F':
-		take_number(parser, "--frequency", KL_TICK_HZ_MAX, &pr->hz);
-		if (!pr->hz)
-			cli_usage_error(parser->command, "--frequency: 0 samples per second");
+		cli_profile_take_hz(parser, &pr->hz);
 		break;
 	case 'i':
 		pr->input = parser->arg;
@@ -345,7 +336,7 @@ static void take_option(struct profile_run *pr, const struct cli_parser *parser,
 		pr->report.function = parser->arg;
 		break;
 	case KEY_TOP:
-		take_number(parser, "--top", 1000000000, &pr->report.top);
+		cli_profile_take_number(parser, "--top", 1000000000, &pr->report.top);
 		break;
 	case KEY_LEAST:
 		take_percent(parser, &pr->report.least);

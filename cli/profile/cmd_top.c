@@ -14,6 +14,7 @@
 #include "../../view/top/top.h"
 #include "../base/common.h"
 #include "../base/output.h"
+#include "options.h"
 #include "print.h"
 #include "sampler.h"
 
@@ -251,14 +252,6 @@ static bool is_view(const struct top *t)
 	return false;
 }
 
-static void take_number(const struct cli_parser *parser, const char *option, uint64_t most,
-			uint64_t *number)
-{
-	if (!cli_parse_unsigned(parser->arg, most, number))
-		cli_usage_error(parser->command, "%s: \"%s\" is not a number from 0 to %llu",
-				option, parser->arg, (unsigned long long)most);
-}
-
 static void take_time(const struct cli_parser *parser, uint64_t *ns)
 {
 	if (!cli_parse_seconds(parser->arg, ns) || *ns < SECOND_NS / 10)
@@ -270,9 +263,7 @@ static void take_option(struct top *t, const struct cli_parser *parser, int key)
 {
 	switch (key) {
 	case 'F':
-		take_number(parser, "--frequency", KL_TICK_HZ_MAX, &t->hz);
-		if (!t->hz)
-			cli_usage_error(parser->command, "--frequency: 0 samples per second");
+		cli_profile_take_hz(parser, &t->hz);
 		break;
 	case 'd':
 		take_time(parser, &t->interval_ns);
@@ -287,10 +278,10 @@ static void take_option(struct top *t, const struct cli_parser *parser, int key)
 		t->list = true;
 		break;
 	case 'n':
-		take_number(parser, "--times", 1000000000, &t->times);
+		cli_profile_take_number(parser, "--times", 1000000000, &t->times);
 		break;
 	case KEY_TOP:
-		take_number(parser, "--top", 1000000000, &t->report.top);
+		cli_profile_take_number(parser, "--top", 1000000000, &t->report.top);
 		break;
 	case KEY_SELF:
 		t->self = true;
