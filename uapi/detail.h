@@ -451,7 +451,7 @@ struct kl_abi_detail_wait {
 	__u64 end;
 	__u64 until_ns; /* CLOCK_MONOTONIC */
 	__u64 now_ns; /* the same clock, now */
-	__u64 asleep_ns; /* since it was last given a CPU; 0: it runs or is runnable, or not known */
+	__u64 asleep_ns; /* since it last got a CPU; 0: it runs, is runnable, or not known */
 	__u32 text_bytes;
 	__u32 reserved;
 	/* text */
