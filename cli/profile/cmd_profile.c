@@ -11,10 +11,7 @@
 #include "../base/common.h"
 #include "../base/flame.h"
 #include "../base/output.h"
-#include "../session/alarm.h"
-#include "../session/recorder.h"
-#include "../session/run.h"
-#include "../session/select.h"
+#include "../session/recording.h"
 #include "options.h"
 #include "print.h"
 #include "sampler.h"
@@ -72,35 +69,27 @@ static const struct cli_option options[] = {
 /**
  * struct profile_run - a run of the command
  * @input: trace to print, NULL: record
- * @output: trace to keep, or NULL
- * @own: processes that are left out: kernlens, and its helper that reads symbols
  */
 struct profile_run {
-	struct cli_session session;
-	struct cli_run run;
+	struct cli_recording recording;
 	struct cli_profile report;
-	struct kl_recorder *recorder;
 	const char *input;
-	const char *output;
 	const char *diff;
-	char *path;
 	uint64_t hz;
-	bool force;
 	bool folded;
 	bool self;
 	const char *svg;
 	const char *html;
-	pid_t own[2];
 };
 
 /* ------------------------------------------------------------------- reading */
 
 static bool is_own(const struct profile_run *pr, const struct kl_event *event)
 {
-	for (unsigned int i = 0; i < sizeof(pr->own) / sizeof(*pr->own); i++)
-		if (pr->own[i] && event->task.pid == pr->own[i])
-			return true;
-	return false;
+	const pid_t *own = pr->recording.own;
+
+	return !pr->self && event->task.pid &&
+	       (event->task.pid == own[0] || event->task.pid == own[1]);
 }
 
 /* The profile of an open trace, or NULL after an error message. */
@@ -111,9 +100,9 @@ static struct kl_profile *read_trace(const struct profile_run *pr, struct kl_tra
 	struct kl_item item;
 	int error = 0;
 
-	kl_trace_demangle(trace, !pr->session.select.raw_names);
+	kl_trace_demangle(trace, !pr->recording.session.select.raw_names);
 	profile = kl_profile_create(kl_trace_schema(trace),
-				    pr->input ? pr->session.select.events : NULL);
+				    pr->input ? pr->recording.session.select.events : NULL);
 	if (!profile) {
 		cli_library_error(-errno, NULL);
 		return NULL;
@@ -187,102 +176,9 @@ static int print(struct profile_run *pr, const char *path)
 	return status;
 }
 
-/* ----------------------------------------------------------------- recording */
-
-static int create_recorder(struct profile_run *pr)
+static int print_recorded(void *context, const char *path)
 {
-	const struct kl_record_source source = cli_session_source(&pr->session);
-	struct kl_recorder_params params = {
-		.force = pr->force,
-		.names = cli_session_names(&pr->session),
-		.notify = cli_recorder_notice,
-	};
-	const char *folder = getenv("TMPDIR");
-
-	if (pr->output) {
-		pr->path = cli_format("%s", pr->output);
-	} else {
-		char *prefix =
-			cli_format("%s/kernlens-profile", folder && *folder ? folder : "/tmp");
-
-		pr->path = kl_record_make_folder(prefix);
-		free(prefix);
-	}
-	if (!pr->path)
-		return cli_library_error(-errno, NULL);
-	params.path = pr->path;
-	pr->recorder = kl_recorder_create(&source, &params);
-	if (pr->recorder)
-		return CLI_OK;
-	cli_recorder_error(-errno);
-	if (!pr->output)
-		rmdir(pr->path);
-	return CLI_FAILED;
-}
-
-static int record(struct profile_run *pr)
-{
-	int error = kl_recorder_attach(pr->recorder);
-	int status = error ? cli_library_error(error, NULL) : cli_run_begin(&pr->run);
-
-	if (status)
-		return status;
-	error = kl_recorder_began(pr->recorder);
-	while (!error && !pr->run.over) {
-		cli_run_wait(&pr->run, kl_recorder_fd(pr->recorder), 100);
-		error = kl_recorder_drain(pr->recorder);
-	}
-	if (error)
-		cli_library_error(error, NULL);
-	error = cli_session_stop(&pr->session);
-	cli_note_suspended(pr->session.session);
-	if (error)
-		return cli_library_error(error, NULL);
-	cli_session_interrupts(&pr->session, true);
-	cli_busy("looking up names and source lines");
-	error = kl_recorder_ended(pr->recorder);
-	cli_busy(NULL);
-	cli_session_interrupts(&pr->session, false);
-	return error ? CLI_FAILED : CLI_OK;
-}
-
-static int record_and_print(struct profile_run *pr)
-{
-	int status = create_recorder(pr);
-
-	if (status)
-		return status;
-	if (!pr->self)
-		pr->own[0] = getpid();
-	status = record(pr);
-	if (!pr->self)
-		pr->own[1] = kl_record_names_collector(pr->session.names);
-	if (kl_recorder_finish(pr->recorder) && !status)
-		status = CLI_FAILED;
-	cli_run_status(&pr->run, CLI_OK);
-	if (!status && !cli_child_failed(&pr->session.child))
-		status = print(pr, pr->path);
-	kl_recorder_destroy(pr->recorder);
-	if (!pr->output || cli_child_failed(&pr->session.child))
-		kl_record_discard(pr->path);
-	return status;
-}
-
-static int run(struct profile_run *pr)
-{
-	int status = cli_run_init(&pr->run, &pr->session);
-
-	if (!status)
-		status = cli_session_open(&pr->session, NULL, KL_HANDLER_stack);
-	if (!status) {
-		status = record_and_print(pr);
-		if (pr->run.began_ns)
-			status = cli_run_status(&pr->run, status);
-		cli_session_close(&pr->session);
-	}
-	cli_run_deinit(&pr->run);
-	free(pr->path);
-	return status;
+	return print(context, path);
 }
 
 /* ------------------------------------------------------------------- options */
@@ -290,7 +186,8 @@ static int run(struct profile_run *pr)
 static void take_tree(struct profile_run *pr, enum kl_profile_direction direction)
 {
 	if (pr->report.tree && pr->report.direction != direction)
-		cli_usage_error(pr->session.command, "--callers cannot be used with --callees");
+		cli_usage_error(pr->recording.session.command,
+				"--callers cannot be used with --callees");
 	pr->report.tree = true;
 	pr->report.direction = direction;
 }
@@ -315,10 +212,10 @@ static void take_option(struct profile_run *pr, const struct cli_parser *parser,
 		pr->input = parser->arg;
 		break;
 	case 'o':
-		pr->output = parser->arg;
+		pr->recording.output = parser->arg;
 		break;
 	case KEY_FORCE:
-		pr->force = true;
+		pr->recording.force = true;
 		break;
 	case KEY_DIFF:
 		pr->diff = parser->arg;
@@ -359,9 +256,9 @@ static void take_option(struct profile_run *pr, const struct cli_parser *parser,
 static void check_options(const struct profile_run *pr, const struct cli_parser *parser)
 {
 	const struct cli_command *self = parser->command;
-	const struct cli_select *select = &pr->session.select;
+	const struct cli_select *select = &pr->recording.session.select;
 
-	if (pr->input && (parser->n_words || cli_select_has_tasks(select) || pr->output))
+	if (pr->input && (parser->n_words || cli_select_has_tasks(select) || pr->recording.output))
 		cli_usage_error(self, "-i prints a trace; it cannot be used with -o, a selection "
 				      "of tasks or a command");
 	if (pr->report.function && !pr->report.tree)
@@ -378,11 +275,11 @@ static void check_options(const struct profile_run *pr, const struct cli_parser 
 static int exec_profile(const struct cli_command *self, int argc, char **argv)
 {
 	struct profile_run *pr = cli_alloc(sizeof(*pr));
-	struct cli_select *select = &pr->session.select;
+	struct cli_select *select = &pr->recording.session.select;
 	struct cli_parser parser;
 	int key, status;
 
-	pr->session.command = self;
+	pr->recording.session.command = self;
 	pr->report.key[0] = KL_PROFILE_FUNCTION;
 	pr->report.n_keys = 1;
 	pr->report.top = TOP_DEFAULT;
@@ -404,7 +301,8 @@ static int exec_profile(const struct cli_command *self, int argc, char **argv)
 	select->to_stdout = pr->folded;
 	if (parser.n_words)
 		select->words = parser.words;
-	status = run(pr);
+	pr->recording.handler = KL_HANDLER_stack;
+	status = cli_recording_run(&pr->recording, print_recorded, pr);
 	free(pr);
 	return status;
 }
