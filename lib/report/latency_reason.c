@@ -29,6 +29,7 @@ static const struct row {
 	{ "poll_schedule_timeout*", "poll" },
 	{ "do_nanosleep", "nanosleep" },
 	{ "hrtimer_nanosleep", "nanosleep" },
+	{ "do_wait_intr*", "wait" },
 	{ "do_wait*", "child" },
 	{ "wait_for_vfork_done", "child" },
 	{ "kernel_clone", "child" },
@@ -189,18 +190,37 @@ static const char *by_trace(const struct kl_stack *stack)
 	return vague;
 }
 
-const char *kl_latency_syscall(const struct kl_schema *schema,
-			       const struct kl_abi_latency_entry *entry)
+static const char *name_of_call(const struct kl_schema *schema, int32_t syscall)
 {
 	static const char prefix[] = "syscall_entry_";
 	const struct kl_class *class;
 
-	if (entry->syscall < 0)
+	if (syscall < 0)
 		return NULL;
-	class = kl_schema_class(schema, KL_EV_SYSCALL_ENTRY + (unsigned int)entry->syscall);
+	class = kl_schema_class(schema, KL_EV_SYSCALL_ENTRY + (unsigned int)syscall);
 	return class && !strncmp(class->name, prefix, sizeof(prefix) - 1) ?
 		       class->name + sizeof(prefix) - 1 :
 		       NULL;
+}
+
+const char *kl_latency_syscall(const struct kl_schema *schema,
+			       const struct kl_abi_latency_entry *entry)
+{
+	return name_of_call(schema, entry->syscall);
+}
+
+const char *kl_latency_reason_at(const struct kl_schema *schema, const char *function,
+				 int32_t syscall)
+{
+	const char *reason =
+		function ? find(functions, sizeof(functions) / sizeof(*functions), function) : NULL;
+	const char *call = name_of_call(schema, syscall), *by_call;
+
+	if (call && (!reason || is_vague(reason))) {
+		by_call = find(calls, sizeof(calls) / sizeof(*calls), call);
+		reason = by_call ? by_call : reason ? reason : call;
+	}
+	return reason ? reason : function;
 }
 
 const char *kl_latency_reason(const struct kl_stacks *stacks, const struct kl_schema *schema,

@@ -83,6 +83,17 @@ const char *kl_latency_state_name(unsigned int state);
 #define KL_LATENCY_NO_WORK "no work"
 
 /**
+ * kl_latency_reason_at - what a wait was for, from where it was
+ * @schema: names system calls
+ * @function: kernel function that waits, or NULL
+ * @syscall: number of the system call; -1: none
+ *
+ * Returns a short text, or NULL if it is not known.
+ */
+const char *kl_latency_reason_at(const struct kl_schema *schema, const char *function,
+				 int32_t syscall);
+
+/**
  * kl_latency_reason - what a wait was for
  * @stacks: traces of the session; or NULL
  * @schema: names system calls
