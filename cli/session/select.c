@@ -275,6 +275,8 @@ static int use_events(struct cli_session *s, const char *fallback, unsigned int 
 
 static uint32_t filter_kind(const struct cli_select *select)
 {
+	if (select->others)
+		return select->others == CLI_OTHERS_OWN ? KL_FILTER_UID : KL_FILTER_NONE;
 	if (select->n_pids || !cli_select_has_tasks(select))
 		return KL_FILTER_TASKS;
 	if (select->cgroup.key)
@@ -320,10 +322,11 @@ static int use_filter(struct cli_session *s)
 
 	if (select->cgroup.key)
 		return use_cgroup(s);
-	got = kl_session_filter(s->session, filter_kind(select), select->uid);
+	got = kl_session_filter(s->session, filter_kind(select),
+				select->others ? geteuid() : select->uid);
 	if (got < 0)
 		return cli_library_error(got, NULL);
-	for (unsigned int i = 0; i < select->n_pids; i++) {
+	for (unsigned int i = 0; i < select->n_pids && !select->others; i++) {
 		got = kl_session_tasks(s->session, select->pid[i],
 				       KL_TASK_ADD | KL_TASK_PROCESS | KL_TASK_INHERIT);
 		if (got < 0)
@@ -481,7 +484,7 @@ static int start_child(struct cli_session *s)
 
 	if (!cli_child_ready(&s->child))
 		return cli_error(0, "the process for %s has ended", select->words[0]);
-	if (!cli_select_has_tasks(select))
+	if (filter_kind(select) == KL_FILTER_TASKS && !select->n_pids)
 		got = kl_session_tasks(s->session, s->child.pid,
 				       KL_TASK_ADD | KL_TASK_INHERIT | KL_TASK_EXEC);
 	if (got < 0)

@@ -24,6 +24,13 @@ enum {
 	CLI_SPECS_MAX = 64
 };
 
+/* Whose events are recorded in addition to those of the selected tasks. */
+enum cli_others {
+	CLI_OTHERS_NONE,
+	CLI_OTHERS_OWN, /* all of the user's */
+	CLI_OTHERS_ALL,
+};
+
 /* Values of the options. */
 struct cli_select {
 	char *events; /* all -e, separated by commas */
@@ -38,6 +45,7 @@ struct cli_select {
 	uid_t uid;
 	struct cli_cgroup cgroup;
 	bool all;
+	enum cli_others others; /* not CLI_OTHERS_NONE: -p only says when to end */
 	bool own_suffice; /* without privilege, a selection of tasks is not needed */
 	uint64_t duration_ns;
 	uint64_t buffer_bytes; /* 0: the default */

@@ -236,6 +236,11 @@ int kl_addresses_save(const struct kl_addresses *addresses, const char *path)
 
 /* ---------------------------------------------------------------- printing */
 
+struct kl_addresses *kl_schema_addresses(const struct kl_schema *schema)
+{
+	return schema->addresses;
+}
+
 void kl_schema_set_addresses(struct kl_schema *schema, struct kl_addresses *addresses)
 {
 	schema->addresses = addresses;

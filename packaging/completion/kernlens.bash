@@ -134,7 +134,7 @@ _kernlens() {
 		if ((skip)); then
 			skip=0
 		elif [[ $word == -- || $word != -* ]]; then
-			[[ $command == record || $command == live || $command == stat || $command == @(latency|profile) ||
+			[[ $command == record || $command == live || $command == stat || $command == @(latency|profile|why) ||
 				$command == count || $command == coverage ||
 				($command == path && $word == --) ]] || continue
 			[[ $word != -- ]] || ((i++))
@@ -148,7 +148,7 @@ _kernlens() {
 		_kernlens_argument "$program" "$command" "${COMP_WORDS[COMP_CWORD - 1]}" "$current"
 	elif [[ $current == -* ]]; then
 		COMPREPLY=($(compgen -W "${options//=/}" -- "$current"))
-	elif [[ $command == record || $command == live || $command == stat || $command == @(latency|profile) ||
+	elif [[ $command == record || $command == live || $command == stat || $command == @(latency|profile|why) ||
 				$command == count || $command == coverage ]]; then
 		COMPREPLY=($(compgen -c -- "$current"))
 	else

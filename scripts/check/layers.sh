@@ -48,6 +48,7 @@ layers() {
 	cproc    cli/proc/*
 	crecord  cli/record/*
 	cprofile cli/profile/*
+	cwhy     cli/why/*
 	ctrace   cli/trace/*
 	cli      cli/*
 	shown    view/tui/tui.h
@@ -107,6 +108,7 @@ allowed() {
 	cproc    cbase internal public shown
 	crecord  csession cformat cbase internal public
 	cprofile csession cbase internal public shown
+	cwhy     csession cbase internal public
 	ctrace   cformat cbase internal public
 	cli      commands cbase internal public
 	view     internal public shown
@@ -120,7 +122,7 @@ order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
 	base format symbol reader block client ptrace symbolize splice plan record report monitor view
-	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord cprofile ctrace cli
+	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord cprofile cwhy ctrace cli
 	END
 }
 

@@ -32,7 +32,8 @@ UNWIND_PROGRAMS := $(patsubst tests/unwind/programs/%.c,$(BUILD)/tests/unwind/%,
 cli-tests: $(UNWIND_PROGRAMS) $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $(CLI_TESTS)/stack-names \
 	$(CLI_TESTS)/program-blocks $(CLI_TESTS)/program-blocks-plain \
 	$(CLI_TESTS)/program-splice $(CLI_TESTS)/program-throw $(CLI_TESTS)/example-record \
-	$(CLI_TESTS)/usdt $(CLI_TESTS)/usdt-plain $(CLI_TESTS)/usdt-32 $(CLI_TESTS)/strace-calls
+	$(CLI_TESTS)/usdt $(CLI_TESTS)/usdt-plain $(CLI_TESTS)/usdt-32 $(CLI_TESTS)/strace-calls \
+	$(BUILD)/tests/why/play
 
 $(BUILD)/tests/unwind/%: tests/unwind/programs/%.c
 	mkdir -p $(@D)
@@ -41,6 +42,11 @@ $(BUILD)/tests/unwind/%: tests/unwind/programs/%.c
 $(BUILD)/tests/unwind/cxx: tests/unwind/programs/cxx.cc
 	mkdir -p $(@D)
 	$(call step,LD)$(CXX) -std=gnu++17 -O2 -Wall -Wextra -Werror -o $@ $<
+
+#                $(BUILD)/tests/why/play: programs whose critical path is known
+$(BUILD)/tests/why/play: tests/why/play.c
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) -D_GNU_SOURCE -std=gnu11 -O2 -Wall -Wextra -Werror -pthread -o $@ $<
 
 #                $(BUILD)/tests/cli/strace-calls: system calls of all kinds
 $(CLI_TESTS)/strace-calls: tests/strace/calls.c

@@ -19,6 +19,14 @@ typedef bool (*kl_address_fn)(void *data, uint64_t address, struct kl_address *t
 struct kl_addresses *kl_addresses_create(void);
 
 /**
+ * kl_schema_addresses - the set that a schema uses
+ * @schema: schema
+ *
+ * Returns NULL if it has none.
+ */
+struct kl_addresses *kl_schema_addresses(const struct kl_schema *schema);
+
+/**
  * kl_addresses_set_source - set where to look up addresses that have no entry
  * @addresses: changed
  * @find: called once for each address

@@ -42,5 +42,6 @@
 #include <kernlens/stack_store.h>
 #include <kernlens/trace_folder.h>
 #include <kernlens/watch.h>
+#include <kernlens/why.h>
 
 #endif /* KERNLENS_INTERNAL_H */

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens why: where the wall time of a command or a process went, and what was behind each wait.
+ * Records the switches and wakeups of all tasks into a trace, which is removed unless -o names it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/common.h"
+#include "../base/output.h"
+#include "../session/recording.h"
+#include "print.h"
+
+enum {
+	KEY_FROM = CLI_KEY_OWN,
+	KEY_TO,
+	KEY_LEAST,
+	KEY_FORCE,
+};
+
+#define SECOND_NS 1000000000ull
+#define LEAST_DEFAULT 1.0
+
+/* What an explanation is made from. */
+#define EVENTS "sched_switch,sched_waking,sched_process_fork,sched_process_exit,mark"
+/* What wakes tasks other than tasks: of the machine, so not for everyone. */
+#define INTERRUPTS                                                                 \
+	",irq_handler_entry,irq_handler_exit,irq_softirq_entry,irq_softirq_exit,"  \
+	"timer_hrtimer_expire_entry,timer_hrtimer_expire_exit,timer_expire_entry," \
+	"timer_expire_exit"
+
+static const struct cli_option options[] = {
+	{ 'p', "pid", "PID", "a running process or thread; with -i, one of the trace" },
+	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
+	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
+	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
+	{ KEY_FROM, "from", "SECONDS|MARK", "explain the time from here on" },
+	{ KEY_TO, "to", "SECONDS|MARK", "to here" },
+	{ 'o', "output", "TRACE", "keep the trace in this directory" },
+	{ KEY_FORCE, "force", NULL, "replace an existing trace there" },
+	{ 'i', "input", "TRACE", "explain a trace that has been recorded" },
+	{ KEY_LEAST, "least", "PERCENT", "leave out smaller parts (1)" },
+	{},
+};
+
+/**
+ * struct point - a time that an option names
+ * @text: seconds since the first event, or the text of a mark; NULL: not given
+ * @ns: that time, once it is known
+ */
+struct point {
+	const char *text;
+	uint64_t ns;
+};
+
+/**
+ * struct why_run - a run of the command
+ * @tid: the thread to explain; 0: the command
+ */
+struct why_run {
+	struct cli_recording recording;
+	const char *input;
+	int32_t tid;
+	struct point from;
+	struct point to;
+	double least;
+};
+
+/* ------------------------------------------------------------------- reading */
+
+static void look_for_mark(struct point *point, const struct kl_event *event)
+{
+	struct kl_value text;
+
+	if (!point->text || point->ns || strcmp(event->event_class->name, "mark"))
+		return;
+	if (!kl_event_field(event, "text", &text) && text.length == strlen(point->text) &&
+	    !memcmp(text.bytes, point->text, text.length))
+		point->ns = event->ns;
+}
+
+static struct kl_why *read_trace(struct why_run *wr, struct kl_trace *trace, uint64_t *lost,
+				 uint64_t *first_ns)
+{
+	struct kl_why *why = kl_why_create(kl_trace_schema(trace));
+	int error = why ? 0 : -errno;
+	struct kl_item item;
+
+	while (!error && kl_trace_next(trace, &item) > 0) {
+		if (item.kind == KL_ITEM_LOSS) {
+			*lost += item.loss->records;
+			continue;
+		}
+		if (!*first_ns)
+			*first_ns = item.event->ns;
+		look_for_mark(&wr->from, item.event);
+		look_for_mark(&wr->to, item.event);
+		error = kl_why_add(why, item.event);
+	}
+	if (!error)
+		return why;
+	cli_library_error(error, NULL);
+	kl_why_destroy(why);
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ choosing */
+
+/* Seconds since the first event, unless it was the text of a mark. */
+static int resolve(struct point *point, uint64_t first_ns, uint64_t otherwise)
+{
+	uint64_t ns;
+
+	if (!point->text) {
+		point->ns = otherwise;
+		return CLI_OK;
+	}
+	if (point->ns)
+		return CLI_OK;
+	if (!cli_parse_seconds(point->text, &ns))
+		return cli_error(-ENOENT, "the trace has no mark \"%s\"", point->text);
+	point->ns = first_ns + ns;
+	return CLI_OK;
+}
+
+/* Index of the last task with the ID, or -1. */
+static ssize_t find_task(struct kl_why *why, int32_t tid)
+{
+	size_t n;
+	const struct kl_why_task *tasks = kl_why_tasks(why, &n);
+
+	for (size_t i = n; i--;)
+		if (tasks[i].tid == tid)
+			return (ssize_t)i;
+	return -1;
+}
+
+static int explain(struct why_run *wr, struct kl_why *why, uint64_t first_ns, uint64_t lost)
+{
+	struct cli_why report = { .least = wr->least, .lost = lost };
+	int32_t tid = wr->tid ? wr->tid : wr->recording.session.child.pid;
+	ssize_t task = find_task(why, tid);
+	struct kl_why_node *node;
+	int status;
+
+	if (task < 0 && !wr->input)
+		return cli_error(-ENOENT,
+				 "%d has not run; if it sleeps, kernlens latency -p %d says what it "
+				 "waits for",
+				 tid, tid);
+	if (task < 0)
+		return cli_error(-ENOENT, "the trace has no switches or wakeups of %d", tid);
+	status = resolve(&wr->from, first_ns, 0);
+	if (!status)
+		status = resolve(&wr->to, first_ns, UINT64_MAX);
+	if (status)
+		return status;
+	node = kl_why_explain(why, (size_t)task, wr->from.ns, wr->to.ns);
+	if (!node)
+		return cli_library_error(-errno, NULL);
+	report.node = node;
+	if (cli_settings.json)
+		status = cli_json_write(cli_why_json(&report));
+	else
+		cli_why_print(&report, wr->input ? stdout : stderr);
+	kl_why_node_destroy(node);
+	return status;
+}
+
+static int print(void *context, const char *path)
+{
+	struct why_run *wr = context;
+	struct kl_trace *trace = cli_open_trace(path);
+	uint64_t lost = 0, first_ns = 0;
+	struct kl_why *why = trace ? read_trace(wr, trace, &lost, &first_ns) : NULL;
+	int status = why ? explain(wr, why, first_ns, lost) : CLI_FAILED;
+
+	kl_why_destroy(why);
+	kl_trace_close(trace);
+	return status;
+}
+
+/* ------------------------------------------------------------------- options */
+
+static void take_option(struct why_run *wr, const struct cli_parser *parser, int key)
+{
+	char *end;
+
+	switch (key) {
+	case KEY_FROM:
+		wr->from.text = parser->arg;
+		break;
+	case KEY_TO:
+		wr->to.text = parser->arg;
+		break;
+	case 'o':
+		wr->recording.output = parser->arg;
+		break;
+	case KEY_FORCE:
+		wr->recording.force = true;
+		break;
+	case 'i':
+		wr->input = parser->arg;
+		break;
+	case KEY_LEAST:
+		wr->least = strtod(parser->arg, &end);
+		if (end == parser->arg || *end || !(wr->least >= 0) || !(wr->least <= 100))
+			cli_usage_error(parser->command, "--least: \"%s\" is not a percentage",
+					parser->arg);
+		break;
+	}
+}
+
+static void check_options(struct why_run *wr, const struct cli_parser *parser)
+{
+	struct cli_select *select = &wr->recording.session.select;
+
+	if (select->n_pids > 1)
+		cli_usage_error(parser->command, "-p: one process only");
+	if (select->n_pids)
+		wr->tid = select->pid[0];
+	if (wr->input && (parser->n_words || wr->recording.output))
+		cli_usage_error(parser->command, "-i explains a trace; it cannot be used with -o "
+						 "or a command");
+	if (wr->input && !wr->tid)
+		cli_usage_error(parser->command, "-i requires -p PID");
+	if (!wr->input && !wr->tid && !parser->n_words)
+		cli_usage_error(parser->command, "a command or -p PID is required");
+}
+
+/* What others do is behind the waits, as far as the user may see it. */
+static int choose(struct why_run *wr)
+{
+	struct cli_session *session = &wr->recording.session;
+	struct kl_device *device = cli_open_device();
+	uint32_t may;
+
+	if (!device)
+		return CLI_FAILED;
+	may = kl_device_info(device)->may;
+	kl_device_close(device);
+	cli_select_add(&session->select, session->command,
+		       cli_format("%s", may & KL_MAY_SEE_ALL ? EVENTS INTERRUPTS : EVENTS));
+	session->select.variables =
+		cli_format("in_irq,syscall%s", may & KL_MAY_SEE_ADDRESSES ? ",wchan" : "");
+	session->select.others = may & KL_MAY_SEE_ALL ? CLI_OTHERS_ALL : CLI_OTHERS_OWN;
+	return CLI_OK;
+}
+
+static int exec_why(const struct cli_command *self, int argc, char **argv)
+{
+	struct why_run *wr = cli_alloc(sizeof(*wr));
+	struct cli_select *select = &wr->recording.session.select;
+	struct cli_parser parser;
+	int key, status;
+
+	wr->recording.session.command = self;
+	wr->recording.handler = KL_HANDLER_log;
+	wr->least = LEAST_DEFAULT;
+	cli_select_init(select);
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser)))
+		if (!cli_select_option(select, &parser, key))
+			take_option(wr, &parser, key);
+	check_options(wr, &parser);
+	if (wr->input) {
+		status = print(wr, wr->input);
+		free(wr);
+		return status;
+	}
+	if (parser.n_words)
+		select->words = parser.words;
+	status = choose(wr);
+	if (!status)
+		status = cli_recording_run(&wr->recording, print, wr);
+	free(wr);
+	return status;
+}
+
+const struct cli_command_ops cmd_why = {
+	.options = options,
+	.runs_command = true,
+	.text = "Shows where the wall time of a command or a process went: running, waiting for a\n"
+		"CPU, or waiting for something, and then what was behind that: the tasks, timers\n"
+		"and devices that ended each wait, and what these had waited for. The results go\n"
+		"to stderr; with -i, to stdout.\n"
+		"\n"
+		"  kernlens why -- make\n"
+		"  kernlens why -p 1234 --duration 5\n"
+		"  kernlens why -o trace -- ./program; kernlens why -i trace -p PID --from begin --to end\n",
+	.exec = exec_why,
+};

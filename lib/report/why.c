@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Collects what tasks and CPUs did, from switches, wakeups, interrupts and timers. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/internal.h>
+#include "../base/base.h"
+#include "why.h"
+
+/* As sched_switch reports them: preempted, and still ready to run; and those that end a task. */
+#define STATE_PREEMPTED 0x100
+#define STATE_STOPPED 0x4c
+#define STATE_DEAD 0xb0
+
+/* A value of in_irq. */
+#define IN_IRQ 2
+
+#define CPUS_MAX (1u << 16)
+
+/* Key: thread ID + 1. @number: index of the thread + 1; 0: new */
+struct number {
+	uint64_t key;
+	uint64_t number;
+};
+
+/* ------------------------------------------------------------------ creation */
+
+struct kl_why *kl_why_create(const struct kl_schema *schema)
+{
+	struct kl_why *why = calloc(1, sizeof(*why));
+
+	if (!why) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	why->schema = schema;
+	why->by_tid.size = sizeof(struct number);
+	why->kstack = kl_schema_find_variable(schema, "kstack");
+	why->wchan = kl_schema_find_variable(schema, "wchan");
+	why->syscall = kl_schema_find_variable(schema, "syscall");
+	why->in_irq = kl_schema_find_variable(schema, "in_irq");
+	return why;
+}
+
+void kl_why_destroy(struct kl_why *why)
+{
+	if (!why)
+		return;
+	for (size_t i = 0; i < why->n; i++)
+		free(why->thread[i].segment);
+	for (uint32_t i = 0; i < why->n_cpus; i++)
+		free(why->cpu[i].turn);
+	free(why->thread);
+	free(why->cpu);
+	free(why->task);
+	kl_hash_deinit(&why->by_tid);
+	kl_texts_deinit(&why->texts);
+	free(why);
+}
+
+/* ------------------------------------------------------------------- threads */
+
+/* Returns its index, or KL_WHY_NO_TASK if there is no memory. */
+static uint32_t add_thread(struct kl_why *why, int32_t tid, uint64_t ns)
+{
+	struct kl_why_thread *grown =
+		kl_array_grow(why->thread, why->n, &why->room, sizeof(*grown));
+
+	if (!grown)
+		return KL_WHY_NO_TASK;
+	why->thread = grown;
+	grown[why->n] = (struct kl_why_thread){ .is = { .tid = tid, .comm = "", .begin_ns = ns },
+						.parent = KL_WHY_NO_TASK };
+	return (uint32_t)why->n++;
+}
+
+/* The thread that has an ID now; @fresh: it has just been created. */
+static struct kl_why_thread *thread_of(struct kl_why *why, int64_t tid, uint64_t ns, bool fresh)
+{
+	struct number *entry = kl_hash_get(&why->by_tid, (uint64_t)(uint32_t)tid + 1);
+	uint32_t index;
+
+	if (!entry)
+		return NULL;
+	if (!entry->number || fresh) {
+		index = add_thread(why, (int32_t)tid, ns);
+		if (index == KL_WHY_NO_TASK)
+			return NULL;
+		entry->number = index + 1;
+	}
+	return &why->thread[entry->number - 1];
+}
+
+static uint32_t index_of(const struct kl_why *why, const struct kl_why_thread *thread)
+{
+	return (uint32_t)(thread - why->thread);
+}
+
+static struct kl_why_segment *last_of(const struct kl_why_thread *thread)
+{
+	return thread->n ? &thread->segment[thread->n - 1] : NULL;
+}
+
+static enum kl_why_state state_of(const struct kl_why_thread *thread)
+{
+	return thread->n ? last_of(thread)->state : KL_WHY_STATE_UNKNOWN;
+}
+
+static int begin(struct kl_why_thread *thread, enum kl_why_state state, uint64_t ns)
+{
+	struct kl_why_segment *grown =
+		kl_array_grow(thread->segment, thread->n, &thread->room, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	thread->segment = grown;
+	grown[thread->n++] = (struct kl_why_segment){ .ns = ns,
+						      .state = state,
+						      .comm = thread->is.comm,
+						      .waker = KL_WHY_UNKNOWN,
+						      .waker_task = KL_WHY_NO_TASK };
+	return 0;
+}
+
+static int name(struct kl_why *why, const struct kl_event *event, const char *field,
+		const char **comm)
+{
+	struct kl_value value;
+	char text[KL_COMM_LEN + 1];
+
+	if (kl_event_field(event, field, &value) || value.length > KL_COMM_LEN)
+		return 0;
+	memcpy(text, value.bytes, value.length);
+	text[value.length] = 0;
+	*comm = text;
+	return kl_texts_keep(&why->texts, comm);
+}
+
+/* --------------------------------------------------------------------- CPUs */
+
+static struct kl_why_cpu *cpu_of(struct kl_why *why, uint32_t cpu)
+{
+	struct kl_why_cpu *grown;
+
+	if (cpu < why->n_cpus)
+		return &why->cpu[cpu];
+	if (cpu >= CPUS_MAX) {
+		kl_fail(ENOMEM, "too many CPUs");
+		return NULL;
+	}
+	grown = reallocarray(why->cpu, cpu + 1, sizeof(*grown));
+	if (!grown) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	memset(grown + why->n_cpus, 0, (cpu + 1 - why->n_cpus) * sizeof(*grown));
+	why->cpu = grown;
+	why->n_cpus = cpu + 1;
+	return &grown[cpu];
+}
+
+static int add_turn(struct kl_why *why, const struct kl_event *event, uint32_t thread,
+		    const char *comm)
+{
+	struct kl_why_cpu *cpu = cpu_of(why, event->cpu);
+	struct kl_why_turn *grown =
+		cpu ? kl_array_grow(cpu->turn, cpu->n, &cpu->room, sizeof(*grown)) : NULL;
+
+	if (!grown)
+		return -ENOMEM;
+	cpu->turn = grown;
+	grown[cpu->n++] = (struct kl_why_turn){ event->ns, comm, thread };
+	return 0;
+}
+
+/* ------------------------------------------------------------------ switches */
+
+static uint64_t variable(const struct kl_event *event, int index)
+{
+	return index < 0 ? 0 : kl_event_variable(event, (unsigned int)index).number;
+}
+
+/* From the stack trace, if there is one, else from where the task waits and its system call. */
+static const char *reason_of(const struct kl_why *why, const struct kl_event *event)
+{
+	const struct kl_abi_latency_entry entry = {
+		.kstack = (uint32_t)variable(event, why->kstack),
+		.syscall = why->syscall < 0 ? -1 : (int32_t)variable(event, why->syscall),
+		.state = KL_LATENCY_INTERRUPTIBLE,
+	};
+	const struct kl_address *place;
+	const char *reason;
+
+	if (entry.kstack)
+		return kl_latency_reason(kl_schema_stacks(why->schema), why->schema, &entry);
+	place = kl_addresses_get(kl_schema_addresses(why->schema), variable(event, why->wchan));
+	reason = kl_latency_reason_at(why->schema, place ? place->symbol : NULL, entry.syscall);
+	return reason ? reason : "something in the kernel";
+}
+
+static int leave_cpu(struct kl_why *why, const struct kl_event *event, int64_t tid)
+{
+	struct kl_why_thread *thread = thread_of(why, tid, event->ns, false);
+	struct kl_value value;
+	uint64_t state;
+	int error;
+
+	if (!thread || kl_event_field(event, "prev_state", &value))
+		return -ENOMEM;
+	state = value.number;
+	error = name(why, event, "prev_comm", &thread->is.comm);
+	/* It may have executed another program in its turn. */
+	if (thread->n)
+		last_of(thread)->comm = thread->is.comm;
+	if (error)
+		return error;
+	/* The state may have been read before the wakeup. */
+	if (!state || state & STATE_PREEMPTED || thread->woken)
+		return begin(thread, KL_WHY_STATE_RUNNABLE, event->ns);
+	if (state & STATE_DEAD)
+		return 0;
+	if (state & STATE_STOPPED)
+		return begin(thread, KL_WHY_STATE_STOPPED, event->ns);
+	error = begin(thread, KL_WHY_STATE_ASLEEP, event->ns);
+	if (!error)
+		last_of(thread)->reason = reason_of(why, event);
+	return error;
+}
+
+static int take_cpu(struct kl_why *why, const struct kl_event *event, int64_t tid)
+{
+	struct kl_why_thread *thread = thread_of(why, tid, event->ns, false);
+	int error = thread ? name(why, event, "next_comm", &thread->is.comm) : -ENOMEM;
+
+	if (error)
+		return error;
+	if (state_of(thread) == KL_WHY_STATE_RUNNABLE)
+		last_of(thread)->cpu = event->cpu;
+	thread->woken = false;
+	error = begin(thread, KL_WHY_STATE_RUNNING, event->ns);
+	if (error)
+		return error;
+	last_of(thread)->cpu = event->cpu;
+	return add_turn(why, event, index_of(why, thread), thread->is.comm);
+}
+
+/* Thread 0 is each CPU's idle task, which has no timeline. */
+static int add_switch(struct kl_why *why, const struct kl_event *event)
+{
+	struct kl_value prev, next;
+	int error = 0;
+
+	if (kl_event_field(event, "prev_tid", &prev) || kl_event_field(event, "next_tid", &next))
+		return 0;
+	if (prev.number)
+		error = leave_cpu(why, event, (int64_t)prev.number);
+	if (error)
+		return error;
+	return next.number ? take_cpu(why, event, (int64_t)next.number) :
+			     add_turn(why, event, KL_WHY_NO_TASK, "");
+}
+
+/* ------------------------------------------------------------------- wakeups */
+
+/* What is running on the CPU of a wakeup, if that is not the current task. */
+static void take_interrupt(struct kl_why *why, const struct kl_event *event,
+			   struct kl_why_segment *wait)
+{
+	const struct kl_why_cpu *cpu = cpu_of(why, event->cpu);
+	bool hard = variable(event, why->in_irq) == IN_IRQ;
+
+	const char *name = cpu ? hard ? cpu->irq : cpu->softirq : NULL;
+
+	/* Interrupts between processors have no event of their own. */
+	wait->waker_text = name ? name : "";
+	wait->waker = cpu && cpu->timer ? KL_WHY_TIMER : hard ? KL_WHY_IRQ : KL_WHY_SOFTIRQ;
+}
+
+static int add_waking(struct kl_why *why, const struct kl_event *event)
+{
+	uint64_t context = variable(event, why->in_irq);
+	struct kl_why_thread *thread, *waker;
+	struct kl_why_segment *wait;
+	struct kl_value tid;
+
+	if (kl_event_field(event, "tid", &tid))
+		return 0;
+	/* Both may move when a thread is added. */
+	if (event->task.tid && !thread_of(why, event->task.tid, event->ns, false))
+		return -ENOMEM;
+	thread = thread_of(why, (int64_t)tid.number, event->ns, false);
+	if (!thread)
+		return -ENOMEM;
+	if (state_of(thread) == KL_WHY_STATE_RUNNING || state_of(thread) == KL_WHY_STATE_RUNNABLE) {
+		thread->woken = true;
+		return 0;
+	}
+	wait = last_of(thread);
+	if (wait && !context && event->task.tid) {
+		waker = thread_of(why, event->task.tid, event->ns, false);
+		wait->waker = KL_WHY_TASK;
+		wait->waker_task = index_of(why, waker);
+	} else if (wait) {
+		take_interrupt(why, event, wait);
+	}
+	return begin(thread, KL_WHY_STATE_RUNNABLE, event->ns);
+}
+
+/* ------------------------------------------------------- creation and end */
+
+static int add_fork(struct kl_why *why, const struct kl_event *event)
+{
+	struct kl_why_thread *child, *parent;
+	struct kl_value tid, pid, parent_tid;
+	int error;
+
+	if (kl_event_field(event, "child_tid", &tid) || kl_event_field(event, "child_pid", &pid) ||
+	    kl_event_field(event, "parent_tid", &parent_tid))
+		return 0;
+	if (!thread_of(why, (int64_t)parent_tid.number, event->ns, false))
+		return -ENOMEM;
+	child = thread_of(why, (int64_t)tid.number, event->ns, true);
+	if (!child)
+		return -ENOMEM;
+	parent = thread_of(why, (int64_t)parent_tid.number, event->ns, false);
+	child->parent = index_of(why, parent);
+	child->is.pid = (int32_t)pid.number;
+	error = name(why, event, "child_comm", &child->is.comm);
+	return error ? error : begin(child, KL_WHY_STATE_RUNNABLE, event->ns);
+}
+
+static int add_exit(struct kl_why *why, const struct kl_event *event)
+{
+	struct kl_why_thread *thread;
+	struct kl_value tid;
+
+	if (kl_event_field(event, "tid", &tid))
+		return 0;
+	thread = thread_of(why, (int64_t)tid.number, event->ns, false);
+	if (!thread)
+		return -ENOMEM;
+	/* It runs a little longer: its parent is woken by what it does after this. */
+	thread->is.end_ns = event->ns;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- interrupts */
+
+static int set_text(struct kl_why *why, const struct kl_event *event, const char *field,
+		    const char **text)
+{
+	struct kl_buffer buffer = { 0 };
+	struct kl_value value;
+	int error;
+
+	if (kl_event_field(event, field, &value))
+		return 0;
+	if (value.bytes)
+		kl_buffer_add(&buffer, value.bytes, value.length);
+	else
+		kl_print_value(&buffer, &value);
+	*text = buffer.data ? buffer.data : "";
+	error = kl_texts_keep(&why->texts, text);
+	kl_buffer_deinit(&buffer);
+	return error;
+}
+
+static int add_interrupt(struct kl_why *why, const struct kl_event *event)
+{
+	const char *is = event->event_class->name;
+	struct kl_why_cpu *cpu = cpu_of(why, event->cpu);
+
+	if (!cpu)
+		return -ENOMEM;
+	if (!strcmp(is, "irq_handler_entry"))
+		return set_text(why, event, "name", &cpu->irq);
+	if (!strcmp(is, "irq_softirq_entry"))
+		return set_text(why, event, "vec", &cpu->softirq);
+	if (!strcmp(is, "irq_handler_exit"))
+		cpu->irq = NULL;
+	else if (!strcmp(is, "irq_softirq_exit"))
+		cpu->softirq = NULL;
+	else if (!strcmp(is, "timer_hrtimer_expire_entry") || !strcmp(is, "timer_expire_entry"))
+		cpu->timer++;
+	else if (cpu->timer &&
+		 (!strcmp(is, "timer_hrtimer_expire_exit") || !strcmp(is, "timer_expire_exit")))
+		cpu->timer--;
+	return 0;
+}
+
+int kl_why_add(struct kl_why *why, const struct kl_event *event)
+{
+	static const struct {
+		const char *name;
+		int (*add)(struct kl_why *why, const struct kl_event *event);
+	} kinds[] = { { "sched_switch", add_switch },
+		      { "sched_waking", add_waking },
+		      { "sched_process_fork", add_fork },
+		      { "sched_process_exit", add_exit } };
+
+	why->last_ns = event->ns;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(event->event_class->name, kinds[i].name))
+			return kinds[i].add(why, event);
+	return add_interrupt(why, event);
+}
+
+const struct kl_why_task *kl_why_tasks(struct kl_why *why, size_t *count)
+{
+	struct kl_why_task *grown = reallocarray(why->task, why->n + 1, sizeof(*grown));
+
+	*count = 0;
+	if (!grown)
+		return NULL;
+	why->task = grown;
+	for (size_t i = 0; i < why->n; i++) {
+		grown[i] = why->thread[i].is;
+		if (!grown[i].end_ns)
+			grown[i].end_ns = why->last_ns;
+	}
+	*count = why->n;
+	return grown;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Explains where the time of a task went, by following its waits to what ended them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/internal.h>
+#include "../base/base.h"
+#include "why.h"
+
+/* Tasks behind each other; what is behind more is not followed. */
+#define DEPTH_MAX 64
+
+/* A task that sleeps again after so short a time, for the same reason, had been woken in vain. */
+#define IN_VAIN_NS 100000
+
+static int explain(const struct kl_why *why, uint32_t index, uint64_t from, uint64_t to,
+		   struct kl_why_node *node, unsigned int depth);
+
+/* --------------------------------------------------------------------- nodes */
+
+static void free_children(struct kl_why_node *node)
+{
+	for (size_t i = 0; i < node->n; i++)
+		kl_why_node_destroy(node->child[i]);
+	free(node->child);
+}
+
+void kl_why_node_destroy(struct kl_why_node *node)
+{
+	if (!node)
+		return;
+	free_children(node);
+	free(node);
+}
+
+/* The part of a node that stands for something, with @ns more. */
+static struct kl_why_node *part(struct kl_why_node *node, enum kl_why_kind kind, const char *text,
+				uint64_t ns)
+{
+	struct kl_why_node **grown, *child = NULL;
+
+	for (size_t i = 0; i < node->n && !child; i++)
+		if (node->child[i]->kind == kind && !strcmp(node->child[i]->text, text))
+			child = node->child[i];
+	if (!child) {
+		grown = kl_array_grow(node->child, node->n, &node->room,
+				      sizeof(struct kl_why_node *));
+		if (grown)
+			node->child = grown;
+		child = grown ? calloc(1, sizeof(*child)) : NULL;
+		if (!child) {
+			kl_fail(ENOMEM, "out of memory");
+			return NULL;
+		}
+		child->kind = kind;
+		child->text = text;
+		node->child[node->n++] = child;
+	}
+	child->ns += ns;
+	child->count++;
+	return child;
+}
+
+static int leaf(struct kl_why_node *node, enum kl_why_kind kind, const char *text, uint64_t ns)
+{
+	return part(node, kind, text, ns) ? 0 : -ENOMEM;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct kl_why_node *x = *(struct kl_why_node *const *)a;
+	const struct kl_why_node *y = *(struct kl_why_node *const *)b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->kind != y->kind ? (int)x->kind - (int)y->kind : strcmp(x->text, y->text);
+}
+
+static void sort(struct kl_why_node *node)
+{
+	if (node->n)
+		qsort(node->child, node->n, sizeof(struct kl_why_node *), by_time);
+	for (size_t i = 0; i < node->n; i++)
+		sort(node->child[i]);
+}
+
+/* The segment of a thread at a time; 0 if that is before its first. */
+static size_t segment_at(const struct kl_why_thread *thread, uint64_t ns)
+{
+	size_t low = 0, high = thread->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->segment[middle].ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : 0;
+}
+
+/* --------------------------------------------------------------- who had the CPU */
+
+/* The turn of a CPU at a time, or the number of turns. */
+static size_t turn_at(const struct kl_why_cpu *cpu, uint64_t ns)
+{
+	size_t low = 0, high = cpu->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cpu->turn[middle].ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : cpu->n;
+}
+
+static int explain_runnable(const struct kl_why *why, const struct kl_why_segment *segment,
+			    uint64_t from, uint64_t to, struct kl_why_node *node)
+{
+	const struct kl_why_cpu *cpu = segment->cpu < why->n_cpus ? &why->cpu[segment->cpu] : NULL;
+	size_t at = cpu ? turn_at(cpu, from) : 0;
+	int error = 0;
+
+	if (!cpu || at == cpu->n)
+		return leaf(node, KL_WHY_UNKNOWN, "", to - from);
+	for (; from < to && !error; at++) {
+		uint64_t end = at + 1 < cpu->n && cpu->turn[at + 1].ns < to ? cpu->turn[at + 1].ns :
+									      to;
+
+		if (end <= from)
+			continue;
+		error = cpu->turn[at].thread == KL_WHY_NO_TASK ?
+				leaf(node, KL_WHY_IDLE, "", end - from) :
+				leaf(node, KL_WHY_TASK, cpu->turn[at].comm, end - from);
+		from = end;
+	}
+	return error;
+}
+
+/* --------------------------------------------------------------------- waits */
+
+/*
+ * Was the wakeup at the end of a segment in vain: the task sleeps again for the same reason? What
+ * ends a wait for a child or a futex ends the system call, too.
+ */
+static bool is_in_vain(const struct kl_why_thread *thread, size_t at)
+{
+	const struct kl_why_segment *wait = &thread->segment[at];
+	uint64_t ran = 0;
+
+	if (!strcmp(wait->reason, "child") || !strcmp(wait->reason, "futex"))
+		return false;
+	for (size_t i = at + 1; i < thread->n; i++) {
+		const struct kl_why_segment *segment = &thread->segment[i];
+
+		if (segment->state == KL_WHY_STATE_ASLEEP)
+			return ran < IN_VAIN_NS && !strcmp(segment->reason, wait->reason);
+		if (segment->state == KL_WHY_STATE_RUNNING && i + 1 < thread->n)
+			ran += thread->segment[i + 1].ns - segment->ns;
+	}
+	return false;
+}
+
+static const char *comm_at(const struct kl_why_thread *thread, uint64_t ns)
+{
+	return thread->n ? thread->segment[segment_at(thread, ns)].comm : thread->is.comm;
+}
+
+static int explain_wait(const struct kl_why *why, const struct kl_why_thread *thread, size_t at,
+			uint64_t from, uint64_t to, struct kl_why_node *node, unsigned int depth)
+{
+	const struct kl_why_segment *wait = &thread->segment[at];
+	struct kl_why_node *sleep = part(node, KL_WHY_WAIT, wait->reason, to - from), *task;
+	const struct kl_why_thread *waker;
+
+	if (!sleep)
+		return -ENOMEM;
+	if (wait->waker != KL_WHY_TASK)
+		return leaf(sleep, wait->waker, wait->waker_text ? wait->waker_text : "",
+			    to - from);
+	waker = &why->thread[wait->waker_task];
+	if (is_in_vain(thread, at))
+		sleep->uncertain_ns += to - from;
+	task = part(sleep, KL_WHY_TASK, comm_at(waker, to), to - from);
+	if (!task)
+		return -ENOMEM;
+	if (!task->tid)
+		task->tid = waker->is.tid;
+	if (depth == DEPTH_MAX)
+		return leaf(task, KL_WHY_UNKNOWN, "", to - from);
+	return explain(why, wait->waker_task, from, to, task, depth + 1);
+}
+
+/* ---------------------------------------------------------------- timelines */
+
+static int explain_segment(const struct kl_why *why, const struct kl_why_thread *thread, size_t at,
+			   uint64_t from, uint64_t to, struct kl_why_node *node, unsigned int depth)
+{
+	const struct kl_why_segment *segment = &thread->segment[at];
+	struct kl_why_node *runnable;
+
+	switch (segment->state) {
+	case KL_WHY_STATE_RUNNING:
+		return leaf(node, KL_WHY_RUNNING, "", to - from);
+	case KL_WHY_STATE_RUNNABLE:
+		runnable = part(node, KL_WHY_RUNNABLE, "", to - from);
+		return runnable ? explain_runnable(why, segment, from, to, runnable) : -ENOMEM;
+	case KL_WHY_STATE_ASLEEP:
+		return explain_wait(why, thread, at, from, to, node, depth);
+	case KL_WHY_STATE_STOPPED:
+		return leaf(node, KL_WHY_STOPPED, "", to - from);
+	default:
+		return leaf(node, KL_WHY_UNKNOWN, "", to - from);
+	}
+}
+
+/* Before it existed, its time is that of the task that was to create it. */
+static int explain_before(const struct kl_why *why, const struct kl_why_thread *thread,
+			  uint64_t from, uint64_t to, struct kl_why_node *node, unsigned int depth)
+{
+	const struct kl_why_thread *parent;
+	struct kl_why_node *task;
+
+	if (thread->parent == KL_WHY_NO_TASK || depth == DEPTH_MAX)
+		return leaf(node, KL_WHY_UNKNOWN, "", to - from);
+	parent = &why->thread[thread->parent];
+	task = part(node, KL_WHY_TASK, comm_at(parent, to), to - from);
+	if (!task)
+		return -ENOMEM;
+	if (!task->tid)
+		task->tid = parent->is.tid;
+	return explain(why, thread->parent, from, to, task, depth + 1);
+}
+
+static int explain(const struct kl_why *why, uint32_t index, uint64_t from, uint64_t to,
+		   struct kl_why_node *node, unsigned int depth)
+{
+	const struct kl_why_thread *thread = &why->thread[index];
+	uint64_t first = thread->n ? thread->segment[0].ns : to;
+	int error = 0;
+
+	if (from < first) {
+		uint64_t end = first < to ? first : to;
+
+		error = explain_before(why, thread, from, end, node, depth);
+		from = end;
+	}
+	for (size_t at = segment_at(thread, from); from < to && !error; at++) {
+		uint64_t end = at + 1 < thread->n && thread->segment[at + 1].ns < to ?
+				       thread->segment[at + 1].ns :
+				       to;
+
+		if (end > from)
+			error = explain_segment(why, thread, at, from, end, node, depth);
+		from = end;
+	}
+	return error;
+}
+
+struct kl_why_node *kl_why_explain(struct kl_why *why, size_t index, uint64_t from_ns,
+				   uint64_t to_ns)
+{
+	const struct kl_why_thread *thread = &why->thread[index];
+	struct kl_why_node *node = calloc(1, sizeof(*node));
+	int error = 0;
+
+	if (!node) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	if (from_ns < thread->is.begin_ns)
+		from_ns = thread->is.begin_ns;
+	if (thread->is.end_ns && to_ns > thread->is.end_ns)
+		to_ns = thread->is.end_ns;
+	if (to_ns > why->last_ns)
+		to_ns = why->last_ns;
+	node->kind = KL_WHY_TASK;
+	node->text = thread->is.comm;
+	node->tid = thread->is.tid;
+	node->count = 1;
+	if (from_ns < to_ns) {
+		node->ns = to_ns - from_ns;
+		error = explain(why, (uint32_t)index, from_ns, to_ns, node, 0);
+	}
+	if (error) {
+		kl_why_node_destroy(node);
+		errno = -error;
+		return NULL;
+	}
+	sort(node);
+	return node;
+}

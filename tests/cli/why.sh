@@ -1,0 +1,101 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# kernlens why: commands whose time is known. tests/why has what is behind their waits.
+
+export TMPDIR=$work/tmp
+mkdir "$TMPDIR"
+chmod 777 "$TMPDIR"
+
+kl why --json -- sh -c 'sleep 0.5; dd if=/dev/zero bs=1M count=50 status=none | cksum >/dev/null; exit 3'
+expect "a command, with its status" 3
+json "its time, all of which is in parts" '.task as $t | $t.kind == "task" and $t.ns > 5e8 and
+	([$t | recurse(.parts[]) | select(.parts != [])] | all(.ns == ([.parts[].ns] | add)))'
+json "nothing is lost" '.lost == 0'
+json "it has waited for sleep" '[.task | recurse(.parts[]) | select(.kind == "task" and .text == "sleep")] |
+	length > 0 and ([.[].ns] | add) > 5e8'
+json "which has waited for a timer" '[.task | recurse(.parts[]) | select(.text == "sleep") | recurse(.parts[]) |
+	select(.kind == "timer").ns] | add | . > 4.5e8 and . < 6e8'
+json "and for what runs" '[.task | recurse(.parts[]) | select(.text == "cksum" or .text == "dd") |
+	.parts[] | select(.kind == "running").ns] | add > 1e7'
+json "the causes add up to it" '.task.ns == ([.causes[].ns] | add)'
+json "in order" '[.causes[].ns] | . == (sort | reverse)'
+json "in words" '.causes | any(.cause == "sleep waiting for a timer (nanosleep)" and .ns > 4.5e8)'
+check "nothing is left behind" test -z "$(ls -A "$TMPDIR")"
+
+kl why -o kept -- bash -c '"$0" mark begin; sleep 0.3; "$0" mark end; sleep 0.4; :' "$kernlens"
+says err '^bash/[0-9]+: [0-9.]+ (m?s)$' "a tree has a head"
+says err '^ *[0-9.]+% +[0-9.]+ m?s +waiting: child$' "waits"
+says err '^ *[0-9.]+% +[0-9.]+ m?s +sleep$' "tasks"
+says err '^ *[0-9.]+% +[0-9.]+ m?s +until a timer expired$' "and timers"
+says err '^Of these [0-9.]+ m?s:$' "then, its causes"
+says err '^ *[0-9.]+%  sleep waiting for a timer \(nanosleep\)$' "in words"
+pid=$(sed -n 's|^bash/\([0-9]*\):.*|\1|p' "$work/err")
+kl why -i kept -p "$pid" --json
+expect "the trace that is kept" 0
+json "has the whole time" '.task.ns > 7e8'
+whole=$(jq .task.ns "$work/out")
+kl why -i kept -p "$pid" --json --from begin --to end
+json "between two marks" ".task.ns > 3e8 and .task.ns < $whole - 4e8"
+kl why -i kept -p "$pid" --json --from 0.1 --to 0.2
+json "between two times" '.task.ns == 1e8'
+kl why -i kept -p "$pid" --least 50
+silent out '^ *[0-4]?[0-9]\.[0-9]+%  +[0-9.]+ [mu]?s ' "small parts can be left out"
+kl why -i kept -p "$pid" --from nowhere
+expect "a mark that is not there" 1
+says err 'no mark "nowhere"' "is reported"
+kl why -i kept -p 999999
+expect "a task that is not there" 1
+kl why -i kept
+expect "a trace without a task" 2
+kl why
+expect "neither a command nor a process" 2
+kl why -p 1,2
+expect "two processes" 2
+kl why -p $$ --least x
+expect "a wrong percentage" 2
+
+# A shell that waits for its child, and a pipe whose writer computes.
+mkfifo data
+bash -c 'while :; do for ((i = 0; i < 5000; i++)); do :; done; echo; done >data' &
+writer=$!
+cat data >/dev/null &
+reader=$!
+sleep 0.3
+kl why -p $reader --duration 1 --json
+json "a running process, which waits" '.task.text == "cat" and .task.ns > 8e8'
+json "for one that runs" '[.task.parts[] | select(.text == "pipe") | .parts[] | select(.text == "bash") |
+	.parts[] | select(.kind == "running").ns] | add > 2e8'
+kl why -p $writer --duration 1 --json
+json "and one that is busy" '[.task.parts[] | select(.kind | test("^runn")).ns] | add > 8e8'
+kill $writer
+wait $reader
+bash -c 'for i in {1..30}; do sleep 0.1; done' &
+ending=$!
+SECONDS=0
+kl why -p $ending --json
+expect "a process that ends" 0
+check "ends the recording" test $SECONDS -lt 60
+json "which has it" '[.task | recurse(.parts[]) | select(.text == "sleep")] | length > 0'
+sleep 1000 &
+sleeper=$!
+sleep 0.2
+kl why -p $sleeper --duration 0.3
+expect "one that only sleeps" 1
+says err "$sleeper has not run; if it sleeps, kernlens latency -p $sleeper says" "is referred to latency"
+kill $sleeper
+kl why --json -- python3 -c '
+import threading
+lock = threading.Lock()
+lock.acquire()
+threading.Timer(0.3, lock.release).start()
+lock.acquire()'
+json "a thread behind a lock" '[.task.parts[] | select(.text == "futex").ns] | add > 2e8'
+json "and what that had waited for" '[.task | recurse(.parts[]) | select(.kind == "timer").ns] | add > 2e8'
+
+kl_nobody why --json -- sh -c 'sleep 0.3'
+expect "without privilege" 0
+json "one's own tasks" '[.task | recurse(.parts[]) | select(.kind == "task" and .text == "sleep").ns] | add > 3e8'
+json "without names of timers" '[.task | recurse(.parts[]) | select(.kind == "timer")] == []'
+kl_nobody why -p 1 --duration 0.2
+expect "but no other's" 1
+export TMPDIR=
