@@ -85,50 +85,45 @@ static void sort(struct kl_why_node *node)
 		sort(node->child[i]);
 }
 
-/* The segment of a thread at a time; 0 if that is before its first. */
-static size_t segment_at(const struct kl_why_thread *thread, uint64_t ns)
+/* ---------------------------------------------------------------------- times */
+
+/* Number of elements that begin at a time or before. Their first member is the time. */
+static size_t count_until(const void *array, size_t n, size_t size, uint64_t ns)
 {
-	size_t low = 0, high = thread->n;
+	size_t low = 0, high = n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
+		const uint64_t *begin = (const void *)((const char *)array + middle * size);
 
-		if (thread->segment[middle].ns <= ns)
+		if (*begin <= ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? low - 1 : 0;
+	return low;
+}
+
+/* The segment of a thread at a time; the first one before that. */
+static size_t segment_at(const struct kl_why_thread *thread, uint64_t ns)
+{
+	size_t n = count_until(thread->segment, thread->n, sizeof(*thread->segment), ns);
+
+	return n ? n - 1 : 0;
 }
 
 /* --------------------------------------------------------------- who had the CPU */
-
-/* The turn of a CPU at a time, or the number of turns. */
-static size_t turn_at(const struct kl_why_cpu *cpu, uint64_t ns)
-{
-	size_t low = 0, high = cpu->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cpu->turn[middle].ns <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? low - 1 : cpu->n;
-}
 
 static int explain_runnable(const struct kl_why *why, const struct kl_why_segment *segment,
 			    uint64_t from, uint64_t to, struct kl_why_node *node)
 {
 	const struct kl_why_cpu *cpu = segment->cpu < why->n_cpus ? &why->cpu[segment->cpu] : NULL;
-	size_t at = cpu ? turn_at(cpu, from) : 0;
+	size_t at = cpu ? count_until(cpu->turn, cpu->n, sizeof(*cpu->turn), from) : 0;
 	int error = 0;
 
-	if (!cpu || at == cpu->n)
+	if (!at)
 		return leaf(node, KL_WHY_UNKNOWN, "", to - from);
-	for (; from < to && !error; at++) {
+	for (at--; from < to && !error; at++) {
 		uint64_t end = at + 1 < cpu->n && cpu->turn[at + 1].ns < to ? cpu->turn[at + 1].ns :
 									      to;
 
