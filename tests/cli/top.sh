@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
 # kernlens top: a program whose call chain is known, in tables and in the view; the samples of the
 # last seconds only; more stack traces than a session can hold.
 
