@@ -128,13 +128,16 @@ static int name(struct kl_why *why, const struct kl_event *event, const char *fi
 {
 	struct kl_value value;
 	char text[KL_COMM_LEN + 1];
+	const char *kept = text;
 
 	if (kl_event_field(event, field, &value) || value.length > KL_COMM_LEN)
 		return 0;
 	memcpy(text, value.bytes, value.length);
 	text[value.length] = 0;
-	*comm = text;
-	return kl_texts_keep(&why->texts, comm);
+	if (kl_texts_keep(&why->texts, &kept))
+		return -ENOMEM;
+	*comm = kept;
+	return 0;
 }
 
 /* --------------------------------------------------------------------- CPUs */

@@ -64,7 +64,7 @@ check "Ctrl-C ends it" test $? = 0
 # A session holds 16,384 stack traces.
 "$chain" paths 1000000 &
 paths=$!
-kl top --json -n 3 -d 1 --window 2 -e syscall_entry_getppid -p $paths --buffer 16M --top 0
+kl top --json -n 2 -d 1 --window 2 -e syscall_entry_getppid -p $paths --buffer 16M --top 0
 kill $paths
 check "a session with too many stack traces is replaced" jq -es 'last.restarts > 0' "$work/out"
 check "and the samples have their functions again" jq -es '[.[] | select(.restarts > 0)] | last |
