@@ -255,6 +255,14 @@ bool cli_parse_seconds(const char *text, uint64_t *ns)
 	return true;
 }
 
+bool cli_parse_percent(const char *text, double *percent)
+{
+	char *end;
+
+	*percent = strtod(text, &end);
+	return end != text && !*end && *percent >= 0 && *percent <= 100;
+}
+
 char *cli_print_bytes(char text[CLI_NUMBER_MAX], uint64_t bytes)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };

@@ -82,6 +82,8 @@ void cli_words_free(char **words);
 bool cli_parse_size(const char *text, uint64_t *bytes);
 bool cli_parse_unsigned(const char *text, uint64_t most, uint64_t *value);
 bool cli_parse_seconds(const char *text, uint64_t *ns);
+/* 0 to 100 */
+bool cli_parse_percent(const char *text, double *percent);
 
 /* Time of CLOCK_MONOTONIC. */
 uint64_t cli_now_ns(void);

@@ -192,16 +192,6 @@ static void take_tree(struct profile_run *pr, enum kl_profile_direction directio
 	pr->report.direction = direction;
 }
 
-static void take_percent(const struct cli_parser *parser, double *percent)
-{
-	char *end;
-
-	*percent = strtod(parser->arg, &end);
-	if (end == parser->arg || *end || !(*percent >= 0) || !(*percent <= 100))
-		cli_usage_error(parser->command, "--least: \"%s\" is not a percentage",
-				parser->arg);
-}
-
 static void take_option(struct profile_run *pr, const struct cli_parser *parser, int key)
 {
 	switch (key) {
@@ -236,7 +226,9 @@ static void take_option(struct profile_run *pr, const struct cli_parser *parser,
 		cli_profile_take_number(parser, "--top", 1000000000, &pr->report.top);
 		break;
 	case KEY_LEAST:
-		take_percent(parser, &pr->report.least);
+		if (!cli_parse_percent(parser->arg, &pr->report.least))
+			cli_usage_error(parser->command, "--least: \"%s\" is not a percentage",
+					parser->arg);
 		break;
 	case KEY_FOLDED:
 		pr->folded = true;

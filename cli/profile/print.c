@@ -51,15 +51,6 @@ void cli_profile_take_keys(struct cli_profile *report, const struct cli_command 
 		cli_usage_error(command, "--by: only one of function, object and line");
 }
 
-static bool has_frames(const struct cli_profile *report)
-{
-	bool any = false;
-
-	for (unsigned int i = 0; i < report->n_keys; i++)
-		any |= kl_profile_key_is_frame(report->key[i]);
-	return any;
-}
-
 static double percent(uint64_t part, uint64_t all)
 {
 	return all ? 100.0 * (double)part / (double)all : 0;
@@ -159,7 +150,7 @@ static void print_rest(const struct cli_profile *report, size_t n, FILE *file)
 static int print_rows(const struct cli_profile *report, FILE *file)
 {
 	uint64_t samples = kl_profile_counts(report->profile)->samples;
-	bool frames = has_frames(report);
+	bool frames = kl_profile_has_frames(report->key, report->n_keys);
 	char number[CLI_NUMBER_MAX];
 	struct cli_table *table;
 	size_t n;

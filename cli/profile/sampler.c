@@ -41,7 +41,7 @@ static int create_profile(struct cli_sampler *s)
 {
 	int error;
 
-	s->profile = kl_profile_create(s->session.schema, s->event);
+	s->profile = kl_profile_create(s->session.schema, NULL);
 	if (!s->profile)
 		return cli_library_error(-errno, NULL);
 	/* From the start, so that every sample is in a slice. */
@@ -163,15 +163,15 @@ static int restart(struct cli_sampler *s)
 	bool had_pids = s->session.select.n_pids;
 	int status;
 
-	close_session(s);
-	s->session = (struct cli_session){ .command = s->session.command,
-					   .select = s->session.select,
-					   .signals = s->session.signals };
 	leave_out_ended(&s->session.select);
 	if (had_pids && !s->session.select.n_pids) {
 		s->run.over = true;
 		return CLI_OK;
 	}
+	close_session(s);
+	s->session = (struct cli_session){ .command = s->session.command,
+					   .select = s->session.select,
+					   .signals = s->session.signals };
 	status = open_session(s);
 	if (!status)
 		status = cli_session_start(&s->session);

@@ -20,7 +20,6 @@
  * struct cli_sampler - a session, and the profile that it fills
  * @session: with `command` and `select` filled in
  * @run: how long it goes on; `over` when it is time to stop
- * @event: the event whose records are samples; NULL: ticks
  * @self: do not leave out kernlens itself
  * @lines: look up source lines
  * @keep: number of slices before the current one, fewer than CLI_SAMPLER_SLICES_MAX
@@ -34,7 +33,6 @@
 struct cli_sampler {
 	struct cli_session session;
 	struct cli_run run;
-	const char *event;
 	bool self;
 	bool lines;
 	size_t keep;

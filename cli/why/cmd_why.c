@@ -186,8 +186,6 @@ static int print(void *context, const char *path)
 
 static void take_option(struct why_run *wr, const struct cli_parser *parser, int key)
 {
-	char *end;
-
 	switch (key) {
 	case KEY_FROM:
 		wr->from.text = parser->arg;
@@ -205,8 +203,7 @@ static void take_option(struct why_run *wr, const struct cli_parser *parser, int
 		wr->input = parser->arg;
 		break;
 	case KEY_LEAST:
-		wr->least = strtod(parser->arg, &end);
-		if (end == parser->arg || *end || !(wr->least >= 0) || !(wr->least <= 100))
+		if (!cli_parse_percent(parser->arg, &wr->least))
 			cli_usage_error(parser->command, "--least: \"%s\" is not a percentage",
 					parser->arg);
 		break;

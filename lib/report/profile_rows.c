@@ -182,20 +182,11 @@ static struct kl_profile_row *find_row(struct table *t, const struct kl_profile_
 	return &t->row[number];
 }
 
-static bool has_frames(const struct table *t)
-{
-	bool any = false;
-
-	for (unsigned int i = 0; i < t->n_keys; i++)
-		any |= kl_profile_key_is_frame(t->key[i]);
-	return any;
-}
-
 /* @number: of the sample, from 1 */
 static int add_sample(struct table *t, const struct kl_profile_sample *sample, uint64_t number)
 {
 	const struct kl_profile_path *path = &t->profile->path[sample->path];
-	unsigned int outermost = has_frames(t) ? 0 : path->n - 1;
+	unsigned int outermost = kl_profile_has_frames(t->key, t->n_keys) ? 0 : path->n - 1;
 	uint64_t *seen = NULL;
 
 	for (unsigned int i = path->n; i-- > outermost;) {

@@ -123,21 +123,27 @@ static int begin(struct kl_why_thread *thread, enum kl_why_state state, uint64_t
 	return 0;
 }
 
-static int name(struct kl_why *why, const struct kl_event *event, const char *field,
-		const char **comm)
+/* Set a text to that of a field, which stays as it is if the event does not have it. */
+static int keep_text(struct kl_why *why, const struct kl_event *event, const char *field,
+		     const char **text)
 {
+	struct kl_buffer buffer = { 0 };
 	struct kl_value value;
-	char text[KL_COMM_LEN + 1];
-	const char *kept = text;
+	const char *kept;
+	int error;
 
-	if (kl_event_field(event, field, &value) || value.length > KL_COMM_LEN)
+	if (kl_event_field(event, field, &value))
 		return 0;
-	memcpy(text, value.bytes, value.length);
-	text[value.length] = 0;
-	if (kl_texts_keep(&why->texts, &kept))
-		return -ENOMEM;
-	*comm = kept;
-	return 0;
+	if (value.bytes)
+		kl_buffer_add(&buffer, value.bytes, value.length);
+	else
+		kl_print_value(&buffer, &value);
+	kept = buffer.data ? buffer.data : "";
+	error = buffer.error ? buffer.error : kl_texts_keep(&why->texts, &kept);
+	kl_buffer_deinit(&buffer);
+	if (!error)
+		*text = kept;
+	return error;
 }
 
 /* --------------------------------------------------------------------- CPUs */
@@ -212,7 +218,7 @@ static int leave_cpu(struct kl_why *why, const struct kl_event *event, int64_t t
 	if (!thread || kl_event_field(event, "prev_state", &value))
 		return -ENOMEM;
 	state = value.number;
-	error = name(why, event, "prev_comm", &thread->is.comm);
+	error = keep_text(why, event, "prev_comm", &thread->is.comm);
 	/* It may have executed another program in its turn. */
 	if (thread->n)
 		last_of(thread)->comm = thread->is.comm;
@@ -234,7 +240,7 @@ static int leave_cpu(struct kl_why *why, const struct kl_event *event, int64_t t
 static int take_cpu(struct kl_why *why, const struct kl_event *event, int64_t tid)
 {
 	struct kl_why_thread *thread = thread_of(why, tid, event->ns, false);
-	int error = thread ? name(why, event, "next_comm", &thread->is.comm) : -ENOMEM;
+	int error = thread ? keep_text(why, event, "next_comm", &thread->is.comm) : -ENOMEM;
 
 	if (error)
 		return error;
@@ -272,7 +278,6 @@ static void take_interrupt(struct kl_why *why, const struct kl_event *event,
 {
 	const struct kl_why_cpu *cpu = cpu_of(why, event->cpu);
 	bool hard = variable(event, why->in_irq) == IN_IRQ;
-
 	const char *name = cpu ? hard ? cpu->irq : cpu->softirq : NULL;
 
 	/* Interrupts between processors have no event of their own. */
@@ -329,7 +334,7 @@ static int add_fork(struct kl_why *why, const struct kl_event *event)
 	parent = thread_of(why, (int64_t)parent_tid.number, event->ns, false);
 	child->parent = index_of(why, parent);
 	child->is.pid = (int32_t)pid.number;
-	error = name(why, event, "child_comm", &child->is.comm);
+	error = keep_text(why, event, "child_comm", &child->is.comm);
 	return error ? error : begin(child, KL_WHY_STATE_RUNNABLE, event->ns);
 }
 
@@ -350,25 +355,6 @@ static int add_exit(struct kl_why *why, const struct kl_event *event)
 
 /* ---------------------------------------------------------------- interrupts */
 
-static int set_text(struct kl_why *why, const struct kl_event *event, const char *field,
-		    const char **text)
-{
-	struct kl_buffer buffer = { 0 };
-	struct kl_value value;
-	int error;
-
-	if (kl_event_field(event, field, &value))
-		return 0;
-	if (value.bytes)
-		kl_buffer_add(&buffer, value.bytes, value.length);
-	else
-		kl_print_value(&buffer, &value);
-	*text = buffer.data ? buffer.data : "";
-	error = kl_texts_keep(&why->texts, text);
-	kl_buffer_deinit(&buffer);
-	return error;
-}
-
 static int add_interrupt(struct kl_why *why, const struct kl_event *event)
 {
 	const char *is = event->event_class->name;
@@ -377,9 +363,9 @@ static int add_interrupt(struct kl_why *why, const struct kl_event *event)
 	if (!cpu)
 		return -ENOMEM;
 	if (!strcmp(is, "irq_handler_entry"))
-		return set_text(why, event, "name", &cpu->irq);
+		return keep_text(why, event, "name", &cpu->irq);
 	if (!strcmp(is, "irq_softirq_entry"))
-		return set_text(why, event, "vec", &cpu->softirq);
+		return keep_text(why, event, "vec", &cpu->softirq);
 	if (!strcmp(is, "irq_handler_exit"))
 		cpu->irq = NULL;
 	else if (!strcmp(is, "irq_softirq_exit"))

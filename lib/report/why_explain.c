@@ -166,29 +166,36 @@ static const char *comm_at(const struct kl_why_thread *thread, uint64_t ns)
 	return thread->n ? thread->segment[segment_at(thread, ns)].comm : thread->is.comm;
 }
 
+/* Goes on with what another task did in the time. */
+static int follow(const struct kl_why *why, uint32_t index, uint64_t from, uint64_t to,
+		  struct kl_why_node *node, unsigned int depth)
+{
+	const struct kl_why_thread *thread = &why->thread[index];
+	struct kl_why_node *task = part(node, KL_WHY_TASK, comm_at(thread, to), to - from);
+
+	if (!task)
+		return -ENOMEM;
+	if (!task->tid)
+		task->tid = thread->is.tid;
+	if (depth == DEPTH_MAX)
+		return leaf(task, KL_WHY_UNKNOWN, "", to - from);
+	return explain(why, index, from, to, task, depth + 1);
+}
+
 static int explain_wait(const struct kl_why *why, const struct kl_why_thread *thread, size_t at,
 			uint64_t from, uint64_t to, struct kl_why_node *node, unsigned int depth)
 {
 	const struct kl_why_segment *wait = &thread->segment[at];
-	struct kl_why_node *sleep = part(node, KL_WHY_WAIT, wait->reason, to - from), *task;
-	const struct kl_why_thread *waker;
+	struct kl_why_node *sleep = part(node, KL_WHY_WAIT, wait->reason, to - from);
 
 	if (!sleep)
 		return -ENOMEM;
 	if (wait->waker != KL_WHY_TASK)
 		return leaf(sleep, wait->waker, wait->waker_text ? wait->waker_text : "",
 			    to - from);
-	waker = &why->thread[wait->waker_task];
 	if (is_in_vain(thread, at))
 		sleep->uncertain_ns += to - from;
-	task = part(sleep, KL_WHY_TASK, comm_at(waker, to), to - from);
-	if (!task)
-		return -ENOMEM;
-	if (!task->tid)
-		task->tid = waker->is.tid;
-	if (depth == DEPTH_MAX)
-		return leaf(task, KL_WHY_UNKNOWN, "", to - from);
-	return explain(why, wait->waker_task, from, to, task, depth + 1);
+	return follow(why, wait->waker_task, from, to, sleep, depth);
 }
 
 /* ---------------------------------------------------------------- timelines */
@@ -218,18 +225,9 @@ static int explain_segment(const struct kl_why *why, const struct kl_why_thread 
 static int explain_before(const struct kl_why *why, const struct kl_why_thread *thread,
 			  uint64_t from, uint64_t to, struct kl_why_node *node, unsigned int depth)
 {
-	const struct kl_why_thread *parent;
-	struct kl_why_node *task;
-
-	if (thread->parent == KL_WHY_NO_TASK || depth == DEPTH_MAX)
+	if (thread->parent == KL_WHY_NO_TASK)
 		return leaf(node, KL_WHY_UNKNOWN, "", to - from);
-	parent = &why->thread[thread->parent];
-	task = part(node, KL_WHY_TASK, comm_at(parent, to), to - from);
-	if (!task)
-		return -ENOMEM;
-	if (!task->tid)
-		task->tid = parent->is.tid;
-	return explain(why, thread->parent, from, to, task, depth + 1);
+	return follow(why, thread->parent, from, to, node, depth);
 }
 
 static int explain(const struct kl_why *why, uint32_t index, uint64_t from, uint64_t to,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Shared by commands.py and the other tests of commands: TAP lines, and runs of kernlens, whose path
-# is the first argument.
+# Shared by commands.py, the other tests of commands and tests/why: TAP lines, and runs of kernlens,
+# whose path is the first argument.
 import subprocess
 import sys
 

@@ -8,9 +8,13 @@
 # their number is the seed.
 import collections
 import json
+import os
 import random
 import subprocess
 import sys
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "../block"))
+from checks import end, report
 
 KERNLENS, PLAY, DISK, PROGRAMS = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 BATCH = 20
@@ -220,19 +224,6 @@ def explain(pid):
     return json.loads(done.stdout)
 
 
-failed = number = 0
-
-
-def report(passed, text, remarks=()):
-    global failed, number
-    number += 1
-    failed += not passed
-    print("%s %d - %s" % ("ok" if passed else "not ok", number, text))
-    for remark in [] if passed else remarks:
-        print("# %s" % remark)
-    sys.stdout.flush()
-
-
 def difference(told, truth):
     keys = set(told.time) | set(truth.time)
     return sum(abs(told.time[key] - truth.time[key]) for key in keys) / 2
@@ -246,10 +237,10 @@ def main():
         for program, truth in sorted(truths.items()):
             document = explain(truth.pid[0])
             told = Told(document)
-            begin, end = truth.span()
-            truth.walk(0, begin, end)
+            span = truth.span()
+            truth.walk(0, *span)
             # It also has to begin and to exit.
-            truth.time[0, "active"] += told.total - (end - begin)
+            truth.time[0, "active"] += told.total - (span[1] - span[0])
             if document["lost"]:
                 wrong_time.append("program %d: %d records lost" % (program, document["lost"]))
             hops += len(told.edges)
@@ -263,13 +254,12 @@ def main():
                 wrong_time.append("program %d: %.1f of %.1f ms: %s, did %s" % (
                     program, apart / 1e6, told.total / 1e6, dict(told.time), dict(truth.time)))
     report(hops >= PROGRAMS, "%d hops in %d programs" % (hops, PROGRAMS))
-    report(not wrong_hops, "every certain hop is right", wrong_hops[:20])
+    report(not wrong_hops, "every certain hop is right", *wrong_hops[:20])
     report(not wrong_time, "the time of each program is where it was spent (%.1f %% is not)" %
-           (100 * off / max(total, 1)), wrong_time[:20])
+           (100 * off / max(total, 1)), *wrong_time[:20])
     report(doubt < 0.05 * total, "%.1f %% of the time is attributed with certainty" %
            (100 - 100 * doubt / max(total, 1)))
-    print("1..%d" % number)
-    sys.exit(failed > 0)
+    end()
 
 
 main()

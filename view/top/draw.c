@@ -19,15 +19,6 @@ int top_rows(void)
 	return rows > 0 ? rows : 0;
 }
 
-bool top_has_frames(const struct top_state *s)
-{
-	bool any = false;
-
-	for (unsigned int i = 0; i < s->n_keys; i++)
-		any |= kl_profile_key_is_frame(s->key[i]);
-	return any;
-}
-
 static double percent(const struct top_state *s, uint64_t part)
 {
 	return s->samples ? 100.0 * (double)part / (double)s->samples : 0;
@@ -74,7 +65,7 @@ static void draw_way(const struct top_state *s)
 		line_text(&line, STYLE_CAPTION, "by ");
 		for (unsigned int i = 0; i < s->n_keys; i++)
 			line_printf(&line, STYLE_VALUE, "%s%s", i ? ", " : "", key_name(s->key[i]));
-		if (top_has_frames(s))
+		if (kl_profile_has_frames(s->key, s->n_keys))
 			line_printf(&line, STYLE_CAPTION, ", sorted by %s",
 				    s->by_total ? "total" : "self");
 	}
@@ -149,7 +140,7 @@ static void add_head(struct view_line *line, enum kl_profile_key key)
 
 static void draw_head(const struct top_state *s)
 {
-	bool frames = top_has_frames(s);
+	bool frames = kl_profile_has_frames(s->key, s->n_keys);
 	struct view_line line;
 
 	line_begin(&line);
@@ -187,7 +178,7 @@ static void draw_row(const struct top_state *s, size_t at, int y)
 
 	line_begin(&line);
 	add_share(&line, 8, percent(s, row->self));
-	if (top_has_frames(s))
+	if (kl_profile_has_frames(s->key, s->n_keys))
 		add_share(&line, 9, percent(s, row->total));
 	line_text(&line, STYLE_PLAIN, "  ");
 	for (unsigned int i = 0; i < s->n_keys; i++) {

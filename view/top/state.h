@@ -56,9 +56,6 @@ struct top_state {
 	bool over;
 };
 
-/* Do rows have frames, so that self and total differ? */
-bool top_has_frames(const struct top_state *s);
-
 /* Number of lines for rows or text. */
 int top_rows(void);
 

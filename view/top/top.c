@@ -66,17 +66,10 @@ static void find_selected(struct top_state *s)
 static void make_tree(struct top_state *s)
 {
 	struct kl_buffer lines = { 0 };
-	const char *at, *end, *limit;
 
 	s->top->tree(s->top->context, s->direction, s->function, &lines);
 	text_clear(&s->text);
-	limit = lines.data + lines.length;
-	for (at = lines.data; at && at < limit; at = end + 1) {
-		end = memchr(at, '\n', (size_t)(limit - at));
-		if (!end)
-			end = limit;
-		text_add(&s->text, at, (size_t)(end - at), TREE_LINES_MAX);
-	}
+	text_add_lines(&s->text, lines.data, lines.length, TREE_LINES_MAX);
 	kl_buffer_deinit(&lines);
 }
 

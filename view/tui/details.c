@@ -269,13 +269,7 @@ static void look(struct view *v)
 		return;
 	print_section(v, d, &text);
 	text_clear(&d->text);
-	for (size_t at = 0; at < text.length;) {
-		const char *end = memchr(text.data + at, '\n', text.length - at);
-		size_t length = end ? (size_t)(end - text.data) - at : text.length - at;
-
-		text_add(&d->text, text.data + at, length, SIZE_MAX);
-		at += length + 1;
-	}
+	text_add_lines(&d->text, text.data, text.length, SIZE_MAX);
 	kl_buffer_deinit(&text);
 }
 

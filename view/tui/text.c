@@ -46,6 +46,17 @@ void text_add(struct view_text *text, const char *bytes, size_t length, size_t m
 	text->top -= text->top > 0;
 }
 
+void text_add_lines(struct view_text *text, const char *bytes, size_t length, size_t most)
+{
+	for (size_t at = 0; at < length;) {
+		const char *end = memchr(bytes + at, '\n', length - at);
+		size_t n = end ? (size_t)(end - bytes) - at : length - at;
+
+		text_add(text, bytes + at, n, most);
+		at += n + 1;
+	}
+}
+
 void text_clear(struct view_text *text)
 {
 	for (size_t i = 0; i < text->n; i++)

@@ -18,6 +18,8 @@ struct view_text {
 };
 
 void text_add(struct view_text *text, const char *bytes, size_t length, size_t most);
+/* Append each line of a text. */
+void text_add_lines(struct view_text *text, const char *bytes, size_t length, size_t most);
 void text_clear(struct view_text *text);
 bool text_key(struct view_text *text, int key, int rows);
 /* Limit the scroll position to @n lines, of which @rows are visible. */

@@ -47,6 +47,20 @@ static inline bool kl_profile_key_is_frame(enum kl_profile_key key)
 }
 
 /**
+ * kl_profile_has_frames - is any of these keys a property of each frame?
+ * @key: keys
+ * @n_keys: number of keys
+ */
+static inline bool kl_profile_has_frames(const enum kl_profile_key *key, unsigned int n_keys)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < n_keys; i++)
+		any |= kl_profile_key_is_frame(key[i]);
+	return any;
+}
+
+/**
  * struct kl_profile_function - a function that occurs in stack traces
  * @name: as kl_frame_label() gives it
  * @object: name of the module, program or library without its folder; "kernel" for the kernel

@@ -71,8 +71,7 @@ struct kl_why_task {
  * kl_why_create - collect the timelines of all tasks
  * @schema: of the trace; must outlive the result
  *
- * Returns NULL with errno ENOMEM, or ENOENT with an error text if the trace has no switches or
- * wakeups.
+ * Returns NULL with errno ENOMEM.
  */
 struct kl_why *kl_why_create(const struct kl_schema *schema);
 
