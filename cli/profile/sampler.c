@@ -89,19 +89,12 @@ void cli_sampler_close(struct cli_sampler *s)
 
 /* ------------------------------------------------------------------- reading */
 
-/* The helper that reads symbols is part of kernlens, too. */
-static bool is_own(struct cli_sampler *s, const struct kl_event *event)
-{
-	return !s->self &&
-	       (event->task.pid == getpid() ||
-		event->task.pid == kl_record_names_collector(cli_session_names(&s->session)));
-}
-
 static int take(struct cli_sampler *s, const struct kl_item *item, bool dropped)
 {
 	if (item->kind != KL_ITEM_LOSS)
-		return dropped || is_own(s, item->event) ? 0 :
-							   kl_profile_add(s->profile, item->event);
+		return dropped || (!s->self && cli_session_is_own(&s->session, item->event)) ?
+			       0 :
+			       kl_profile_add(s->profile, item->event);
 	if (item->loss->kind != KL_LOSS_UNSEEN)
 		s->lost += item->loss->records;
 	return 0;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../base/common.h"
 #include "../base/output.h"
@@ -52,7 +51,6 @@ struct live {
 	struct kl_trace_counts counts;
 	const char *joined; /* the existing session that is only read */
 	bool ran; /* it has been seen running */
-	pid_t self;
 	uint8_t events[KL_EV_IDS]; /* which may come, for formats with columns */
 	uint64_t begin_ns; /* of the first item; relative times start here */
 };
@@ -73,8 +71,7 @@ static bool is_shown(const struct live *l, const struct kl_item *item)
 {
 	if (item->kind != KL_ITEM_EVENT)
 		return true;
-	if (item->event->task.pid == l->self ||
-	    item->event->task.pid == kl_record_names_collector(l->session.names))
+	if (cli_session_is_own(&l->session, item->event))
 		return false;
 	return !l->joined || (item->event->cycles >= l->live.began && is_selected(l, item->event));
 }
@@ -321,7 +318,6 @@ static int exec_live(const struct cli_command *self, int argc, char **argv)
 	int key, status;
 
 	l->session.command = self;
-	l->self = getpid();
 	cli_select_init(&l->session.select);
 	l->session.select.to_stdout = true;
 	cli_parser_init(&parser, self, argc, argv);

@@ -540,6 +540,14 @@ struct kl_record_names *cli_session_names(struct cli_session *s)
 	return s->names;
 }
 
+/* Before there is a helper, its process ID is that of the idle tasks. */
+bool cli_session_is_own(const struct cli_session *s, const struct kl_event *event)
+{
+	pid_t pid = event->task.pid;
+
+	return pid && (pid == getpid() || pid == kl_record_names_collector(s->names));
+}
+
 bool cli_session_has_stacks(struct cli_session *s)
 {
 	return kl_record_names_has_stacks(cli_session_names(s));

@@ -194,6 +194,9 @@ struct kl_record_names *cli_session_names(struct cli_session *session);
  */
 int cli_session_collect(struct cli_session *session, bool lines);
 
+/* Is an event of kernlens itself, or of its helper that reads symbols? */
+bool cli_session_is_own(const struct cli_session *session, const struct kl_event *event);
+
 /* Do the session's records have stack traces? */
 bool cli_session_has_stacks(struct cli_session *session);
 

@@ -84,7 +84,7 @@ static struct kl_why_thread *thread_of(struct kl_why *why, int64_t tid, uint64_t
 	if (!entry)
 		return NULL;
 	if (!entry->number || fresh) {
-		index = add_thread(why, (int32_t)tid, ns);
+		index = add_thread(why, (int32_t)tid, fresh ? ns : why->first_ns);
 		if (index == KL_WHY_NO_TASK)
 			return NULL;
 		entry->number = index + 1;
@@ -97,14 +97,10 @@ static uint32_t index_of(const struct kl_why *why, const struct kl_why_thread *t
 	return (uint32_t)(thread - why->thread);
 }
 
+/* The segment that has not ended; there is one. */
 static struct kl_why_segment *last_of(const struct kl_why_thread *thread)
 {
-	return thread->n ? &thread->segment[thread->n - 1] : NULL;
-}
-
-static enum kl_why_state state_of(const struct kl_why_thread *thread)
-{
-	return thread->n ? last_of(thread)->state : KL_WHY_STATE_UNKNOWN;
+	return &thread->segment[thread->n - 1];
 }
 
 static int begin(struct kl_why_thread *thread, enum kl_why_state state, uint64_t ns)
@@ -121,6 +117,28 @@ static int begin(struct kl_why_thread *thread, enum kl_why_state state, uint64_t
 						      .waker = KL_WHY_UNKNOWN,
 						      .waker_task = KL_WHY_NO_TASK };
 	return 0;
+}
+
+/* What a task that is older than the trace did until its first event, which tells. */
+static int begin_first(struct kl_why_thread *thread, enum kl_why_state state)
+{
+	int error = thread->n ? 0 : begin(thread, state, thread->is.begin_ns);
+
+	if (!error && last_of(thread)->state == KL_WHY_STATE_ASLEEP && !last_of(thread)->reason)
+		last_of(thread)->reason = "unknown";
+	return error;
+}
+
+/* The thread in which an event occurred; NULL: no memory. */
+static struct kl_why_thread *running_thread(struct kl_why *why, const struct kl_event *event,
+					    int64_t tid)
+{
+	struct kl_why_thread *thread = thread_of(why, tid, event->ns, false);
+	const char *comm = event->task.comm;
+
+	if (thread && !thread->n && !kl_texts_keep(&why->texts, &comm))
+		thread->is.comm = comm;
+	return thread && !begin_first(thread, KL_WHY_STATE_RUNNING) ? thread : NULL;
 }
 
 /* Set a text to that of a field, which stays as it is if the event does not have it. */
@@ -219,11 +237,12 @@ static int leave_cpu(struct kl_why *why, const struct kl_event *event, int64_t t
 		return -ENOMEM;
 	state = value.number;
 	error = keep_text(why, event, "prev_comm", &thread->is.comm);
-	/* It may have executed another program in its turn. */
-	if (thread->n)
-		last_of(thread)->comm = thread->is.comm;
+	if (!error)
+		error = begin_first(thread, KL_WHY_STATE_RUNNING);
 	if (error)
 		return error;
+	/* It may have executed another program in its turn. */
+	last_of(thread)->comm = thread->is.comm;
 	/* The state may have been read before the wakeup. */
 	if (!state || state & STATE_PREEMPTED || thread->woken)
 		return begin(thread, KL_WHY_STATE_RUNNABLE, event->ns);
@@ -242,9 +261,11 @@ static int take_cpu(struct kl_why *why, const struct kl_event *event, int64_t ti
 	struct kl_why_thread *thread = thread_of(why, tid, event->ns, false);
 	int error = thread ? keep_text(why, event, "next_comm", &thread->is.comm) : -ENOMEM;
 
+	if (!error)
+		error = begin_first(thread, KL_WHY_STATE_RUNNABLE);
 	if (error)
 		return error;
-	if (state_of(thread) == KL_WHY_STATE_RUNNABLE)
+	if (last_of(thread)->state == KL_WHY_STATE_RUNNABLE)
 		last_of(thread)->cpu = event->cpu;
 	thread->woken = false;
 	error = begin(thread, KL_WHY_STATE_RUNNING, event->ns);
@@ -295,21 +316,21 @@ static int add_waking(struct kl_why *why, const struct kl_event *event)
 	if (kl_event_field(event, "tid", &tid))
 		return 0;
 	/* Both may move when a thread is added. */
-	if (event->task.tid && !thread_of(why, event->task.tid, event->ns, false))
+	if (event->task.tid && !running_thread(why, event, event->task.tid))
 		return -ENOMEM;
 	thread = thread_of(why, (int64_t)tid.number, event->ns, false);
-	if (!thread)
+	if (!thread || begin_first(thread, KL_WHY_STATE_ASLEEP))
 		return -ENOMEM;
-	if (state_of(thread) == KL_WHY_STATE_RUNNING || state_of(thread) == KL_WHY_STATE_RUNNABLE) {
+	wait = last_of(thread);
+	if (wait->state == KL_WHY_STATE_RUNNING || wait->state == KL_WHY_STATE_RUNNABLE) {
 		thread->woken = true;
 		return 0;
 	}
-	wait = last_of(thread);
-	if (wait && !context && event->task.tid) {
+	if (!context && event->task.tid) {
 		waker = thread_of(why, event->task.tid, event->ns, false);
 		wait->waker = KL_WHY_TASK;
 		wait->waker_task = index_of(why, waker);
-	} else if (wait) {
+	} else {
 		take_interrupt(why, event, wait);
 	}
 	return begin(thread, KL_WHY_STATE_RUNNABLE, event->ns);
@@ -326,7 +347,7 @@ static int add_fork(struct kl_why *why, const struct kl_event *event)
 	if (kl_event_field(event, "child_tid", &tid) || kl_event_field(event, "child_pid", &pid) ||
 	    kl_event_field(event, "parent_tid", &parent_tid))
 		return 0;
-	if (!thread_of(why, (int64_t)parent_tid.number, event->ns, false))
+	if (!running_thread(why, event, (int64_t)parent_tid.number))
 		return -ENOMEM;
 	child = thread_of(why, (int64_t)tid.number, event->ns, true);
 	if (!child)
@@ -345,7 +366,7 @@ static int add_exit(struct kl_why *why, const struct kl_event *event)
 
 	if (kl_event_field(event, "tid", &tid))
 		return 0;
-	thread = thread_of(why, (int64_t)tid.number, event->ns, false);
+	thread = running_thread(why, event, (int64_t)tid.number);
 	if (!thread)
 		return -ENOMEM;
 	/* It runs a little longer: its parent is woken by what it does after this. */
@@ -388,6 +409,8 @@ int kl_why_add(struct kl_why *why, const struct kl_event *event)
 		      { "sched_process_fork", add_fork },
 		      { "sched_process_exit", add_exit } };
 
+	if (!why->first_ns)
+		why->first_ns = event->ns;
 	why->last_ns = event->ns;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(event->event_class->name, kinds[i].name))

@@ -14,7 +14,6 @@ enum kl_why_state {
 	KL_WHY_STATE_RUNNABLE,
 	KL_WHY_STATE_ASLEEP,
 	KL_WHY_STATE_STOPPED,
-	KL_WHY_STATE_UNKNOWN,
 };
 
 /**
@@ -77,6 +76,7 @@ struct kl_why_cpu {
  * struct kl_why - timelines
  * @by_tid: the latest thread with an ID
  * @task: for kl_why_tasks()
+ * @first_ns: time of the first event
  * @last_ns: time of the last event
  */
 struct kl_why {
@@ -93,6 +93,7 @@ struct kl_why {
 	int wchan;
 	int syscall;
 	int in_irq;
+	uint64_t first_ns;
 	uint64_t last_ns;
 };
 

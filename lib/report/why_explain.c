@@ -214,10 +214,8 @@ static int explain_segment(const struct kl_why *why, const struct kl_why_thread 
 		return runnable ? explain_runnable(why, segment, from, to, runnable) : -ENOMEM;
 	case KL_WHY_STATE_ASLEEP:
 		return explain_wait(why, thread, at, from, to, node, depth);
-	case KL_WHY_STATE_STOPPED:
-		return leaf(node, KL_WHY_STOPPED, "", to - from);
 	default:
-		return leaf(node, KL_WHY_UNKNOWN, "", to - from);
+		return leaf(node, KL_WHY_STOPPED, "", to - from);
 	}
 }
 

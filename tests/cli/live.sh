@@ -10,6 +10,9 @@ kl live --format json -e sched_process_exec -- true
 check "--format json" jq -e '.event == "sched_process_exec"' "$work/out"
 kl live --format csv -o file -e sched_process_exec -- true
 check "-o FILE, --format csv" grep -q '^[0-9]*,sched_process_exec,' file
+kl live -a -e sched_switch --duration 0.5
+says out '^\[[0-9.]+\] [0-9]+ swapper/[0-9]+-0 sched_switch: ' "events of idle CPUs"
+silent out ' kernlens-[0-9]+ ' "none of kernlens itself"
 kl stat -o counted -e sched_process_exec -- true
 kl stat --json -o counted.json -e sched_process_exec -- true
 is_json "stat --json -o FILE" counted.json

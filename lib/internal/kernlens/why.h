@@ -56,7 +56,7 @@ struct kl_why_node {
  * @tid: thread ID
  * @pid: process ID; 0: unknown
  * @comm: its last command name
- * @begin_ns: wall time of its creation, or of the first event about it
+ * @begin_ns: wall time of its creation, or of the first event of the trace
  * @end_ns: of its end, or of the last event of the trace
  */
 struct kl_why_task {

@@ -296,6 +296,34 @@ static void test_fork(void)
 	kl_why_node_destroy(node);
 }
 
+/* Tasks that are older than the trace: what they did before their first events. */
+static void test_older(void)
+{
+	struct kl_why_node *node;
+
+	begin();
+	change(1000, 1, 0, RUNS, OTHER);
+	change(1100, 0, MAIN, SLEEPS, 0);
+	wake(1200, 1, OTHER, HELPER);
+	change(1210, 0, 0, RUNS, HELPER);
+	change(1300, 0, HELPER, SLEEPS, CHILD);
+	change(1400, 0, CHILD, RUNS, 0);
+	node = explain(MAIN, 0, 1100);
+	unit_check(adds_up(node) && us_of(part(node, KL_WHY_RUNNING, "")) == 100, "it was running");
+	kl_why_node_destroy(node);
+	node = explain(HELPER, 0, 1300);
+	unit_check(adds_up(node) && us_of(part(node, KL_WHY_RUNNING, "")) == 90 &&
+			   us_of(part(part(node, KL_WHY_WAIT, "unknown"), KL_WHY_TASK, "other")) ==
+				   200,
+		   "it was asleep");
+	kl_why_node_destroy(node);
+	node = explain(CHILD, 0, 1400);
+	unit_check(adds_up(node) && us_of(part(node, KL_WHY_RUNNABLE, "")) == 300 &&
+			   us_of(part(node, KL_WHY_RUNNING, "")) == 100,
+		   "it was runnable");
+	kl_why_node_destroy(node);
+}
+
 static void test_doubt(void)
 {
 	const struct kl_why_node *wait;
@@ -355,6 +383,7 @@ int main(void)
 	test_chain();
 	test_cpu();
 	test_fork();
+	test_older();
 	test_doubt();
 	kl_why_destroy(why);
 	kl_schema_destroy(schema);
