@@ -10,9 +10,9 @@
 
 #include "../base/common.h"
 #include "../base/flame.h"
+#include "../base/numbers.h"
 #include "../base/output.h"
 #include "../session/recording.h"
-#include "options.h"
 #include "print.h"
 #include "sampler.h"
 
@@ -196,7 +196,7 @@ static void take_option(struct profile_run *pr, const struct cli_parser *parser,
 {
 	switch (key) {
 	case 'F':
-		cli_profile_take_hz(parser, &pr->hz);
+		cli_take_hz(parser, &pr->hz);
 		break;
 	case 'i':
 		pr->input = parser->arg;
@@ -223,7 +223,7 @@ static void take_option(struct profile_run *pr, const struct cli_parser *parser,
 		pr->report.function = parser->arg;
 		break;
 	case KEY_TOP:
-		cli_profile_take_number(parser, "--top", 1000000000, &pr->report.top);
+		cli_take_number(parser, "--top", 1000000000, &pr->report.top);
 		break;
 	case KEY_LEAST:
 		if (!cli_parse_percent(parser->arg, &pr->report.least))

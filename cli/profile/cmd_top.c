@@ -13,8 +13,8 @@
 
 #include "../../view/top/top.h"
 #include "../base/common.h"
+#include "../base/numbers.h"
 #include "../base/output.h"
-#include "options.h"
 #include "print.h"
 #include "sampler.h"
 
@@ -263,7 +263,7 @@ static void take_option(struct top *t, const struct cli_parser *parser, int key)
 {
 	switch (key) {
 	case 'F':
-		cli_profile_take_hz(parser, &t->hz);
+		cli_take_hz(parser, &t->hz);
 		break;
 	case 'd':
 		take_time(parser, &t->interval_ns);
@@ -278,10 +278,10 @@ static void take_option(struct top *t, const struct cli_parser *parser, int key)
 		t->list = true;
 		break;
 	case 'n':
-		cli_profile_take_number(parser, "--times", 1000000000, &t->times);
+		cli_take_number(parser, "--times", 1000000000, &t->times);
 		break;
 	case KEY_TOP:
-		cli_profile_take_number(parser, "--top", 1000000000, &t->report.top);
+		cli_take_number(parser, "--top", 1000000000, &t->report.top);
 		break;
 	case KEY_SELF:
 		t->self = true;

@@ -524,6 +524,7 @@ struct kl_record_source cli_session_source(const struct cli_session *s)
 		.schema = s->schema,
 		.config = &s->config,
 		.scope = scope_of(s),
+		.command = s->child.pid,
 	};
 }
 

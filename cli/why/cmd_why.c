@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../base/common.h"
+#include "../base/numbers.h"
 #include "../base/output.h"
 #include "../session/recording.h"
 #include "print.h"
@@ -30,9 +32,16 @@ enum {
 	",irq_handler_entry,irq_handler_exit,irq_softirq_entry,irq_softirq_exit,"  \
 	"timer_hrtimer_expire_entry,timer_hrtimer_expire_exit,timer_expire_entry," \
 	"timer_expire_exit"
+/* What tasks leave to be done later: packets from task to task, and work items. */
+#define LATER                                                                 \
+	",net_dev_queue/name == \"lo\"/,netif_receive_skb/name == \"lo\"/,"   \
+	"workqueue_queue_work,workqueue_execute_start,workqueue_execute_end," \
+	"sched_kthread_work_queue_work,sched_kthread_work_execute_start,"     \
+	"sched_kthread_work_execute_end"
 
 static const struct cli_option options[] = {
 	{ 'p', "pid", "PID", "a running process or thread; with -i, one of the trace" },
+	{ 'F', "frequency", "HZ", "say what runs, from samples per second and CPU (none)" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
 	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
@@ -40,7 +49,7 @@ static const struct cli_option options[] = {
 	{ KEY_TO, "to", "SECONDS|MARK", "to here" },
 	{ 'o', "output", "TRACE", "keep the trace in this directory" },
 	{ KEY_FORCE, "force", NULL, "replace an existing trace there" },
-	{ 'i', "input", "TRACE", "explain a trace that has been recorded" },
+	{ 'i', "input", "TRACE", "explain a trace that has been recorded; or name it as COMMAND" },
 	{ KEY_LEAST, "least", "PERCENT", "leave out smaller parts (1)" },
 	{},
 };
@@ -58,11 +67,13 @@ struct point {
 /**
  * struct why_run - a run of the command
  * @tid: the thread to explain; 0: the command
+ * @hz: samples per second; 0: none
  */
 struct why_run {
 	struct cli_recording recording;
 	const char *input;
 	int32_t tid;
+	uint64_t hz;
 	struct point from;
 	struct point to;
 	double least;
@@ -90,7 +101,9 @@ static struct kl_why *read_trace(struct why_run *wr, struct kl_trace *trace, uin
 
 	while (!error && kl_trace_next(trace, &item) > 0) {
 		if (item.kind == KL_ITEM_LOSS) {
-			*lost += item.loss->records;
+			/* Ticks that were late are not missed. */
+			if (item.loss->kind != KL_LOSS_UNSEEN)
+				*lost += item.loss->records;
 			continue;
 		}
 		if (!*first_ns)
@@ -140,8 +153,7 @@ static ssize_t find_task(struct kl_why *why, int32_t tid)
 static int explain(struct why_run *wr, struct kl_why *why, uint64_t first_ns, uint64_t lost)
 {
 	struct cli_why report = { .least = wr->least, .lost = lost };
-	int32_t tid = wr->tid ? wr->tid : wr->recording.session.child.pid;
-	ssize_t task = find_task(why, tid);
+	ssize_t task = find_task(why, wr->tid);
 	struct kl_why_node *node;
 	int status;
 
@@ -149,9 +161,9 @@ static int explain(struct why_run *wr, struct kl_why *why, uint64_t first_ns, ui
 		return cli_error(-ENOENT,
 				 "%d has not run; if it sleeps, kernlens latency -p %d says what it "
 				 "waits for",
-				 tid, tid);
+				 wr->tid, wr->tid);
 	if (task < 0)
-		return cli_error(-ENOENT, "the trace has no switches or wakeups of %d", tid);
+		return cli_error(-ENOENT, "the trace has no switches or wakeups of %d", wr->tid);
 	status = resolve(&wr->from, first_ns, 0);
 	if (!status)
 		status = resolve(&wr->to, first_ns, UINT64_MAX);
@@ -174,9 +186,19 @@ static int print(void *context, const char *path)
 	struct why_run *wr = context;
 	struct kl_trace *trace = cli_open_trace(path);
 	uint64_t lost = 0, first_ns = 0;
-	struct kl_why *why = trace ? read_trace(wr, trace, &lost, &first_ns) : NULL;
-	int status = why ? explain(wr, why, first_ns, lost) : CLI_FAILED;
+	struct kl_why *why;
+	int status;
 
+	if (!trace)
+		return CLI_FAILED;
+	if (!wr->tid)
+		wr->tid = kl_trace_about(trace)->command;
+	if (!wr->tid) {
+		kl_trace_close(trace);
+		return cli_error(-ENOENT, "no command was run for this trace: which task? -p PID");
+	}
+	why = read_trace(wr, trace, &lost, &first_ns);
+	status = why ? explain(wr, why, first_ns, lost) : CLI_FAILED;
 	kl_why_destroy(why);
 	kl_trace_close(trace);
 	return status;
@@ -187,6 +209,9 @@ static int print(void *context, const char *path)
 static void take_option(struct why_run *wr, const struct cli_parser *parser, int key)
 {
 	switch (key) {
+	case 'F':
+		cli_take_hz(parser, &wr->hz);
+		break;
 	case KEY_FROM:
 		wr->from.text = parser->arg;
 		break;
@@ -210,7 +235,16 @@ static void take_option(struct why_run *wr, const struct cli_parser *parser, int
 	}
 }
 
-static void check_options(struct why_run *wr, const struct cli_parser *parser)
+static bool is_trace(const char *path)
+{
+	char *metadata = cli_format("%s/metadata", path);
+	bool is = !access(metadata, F_OK);
+
+	free(metadata);
+	return is;
+}
+
+static void check_options(struct why_run *wr, struct cli_parser *parser)
 {
 	struct cli_select *select = &wr->recording.session.select;
 
@@ -218,11 +252,16 @@ static void check_options(struct why_run *wr, const struct cli_parser *parser)
 		cli_usage_error(parser->command, "-p: one process only");
 	if (select->n_pids)
 		wr->tid = select->pid[0];
+	/* A directory is not a command. */
+	if (!wr->input && parser->n_words && is_trace(parser->words[0])) {
+		if (parser->n_words > 1)
+			cli_usage_error(parser->command, "options go before the trace");
+		wr->input = parser->words[0];
+		parser->n_words = 0;
+	}
 	if (wr->input && (parser->n_words || wr->recording.output))
 		cli_usage_error(parser->command, "-i explains a trace; it cannot be used with -o "
 						 "or a command");
-	if (wr->input && !wr->tid)
-		cli_usage_error(parser->command, "-i requires -p PID");
 	if (!wr->input && !wr->tid && !parser->n_words)
 		cli_usage_error(parser->command, "a command or -p PID is required");
 }
@@ -232,17 +271,23 @@ static int choose(struct why_run *wr)
 {
 	struct cli_session *session = &wr->recording.session;
 	struct kl_device *device = cli_open_device();
+	bool all, addresses;
 	uint32_t may;
 
 	if (!device)
 		return CLI_FAILED;
 	may = kl_device_info(device)->may;
 	kl_device_close(device);
+	all = may & KL_MAY_SEE_ALL;
+	addresses = may & KL_MAY_SEE_ADDRESSES;
 	cli_select_add(&session->select, session->command,
-		       cli_format("%s", may & KL_MAY_SEE_ALL ? EVENTS INTERRUPTS : EVENTS));
-	session->select.variables =
-		cli_format("in_irq,syscall%s", may & KL_MAY_SEE_ADDRESSES ? ",wchan" : "");
-	session->select.others = may & KL_MAY_SEE_ALL ? CLI_OTHERS_ALL : CLI_OTHERS_OWN;
+		       cli_format("%s%s%s", EVENTS, all ? INTERRUPTS : "",
+				  all && addresses ? LATER : ""));
+	if (wr->hz)
+		cli_select_add(&session->select, session->command,
+			       cli_format("tick:%u:stack", (unsigned int)wr->hz));
+	session->select.variables = cli_format("in_irq,syscall%s", addresses ? ",wchan" : "");
+	session->select.others = all ? CLI_OTHERS_ALL : CLI_OTHERS_OWN;
 	return CLI_OK;
 }
 
@@ -286,6 +331,6 @@ const struct cli_command_ops cmd_why = {
 		"\n"
 		"  kernlens why -- make\n"
 		"  kernlens why -p 1234 --duration 5\n"
-		"  kernlens why -o trace -- ./program; kernlens why -i trace -p PID --from begin --to end\n",
+		"  kernlens why -o trace -- ./program; kernlens why --from begin --to end trace\n",
 	.exec = exec_why,
 };

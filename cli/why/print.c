@@ -39,6 +39,8 @@ static char *in_words(const struct kl_why_node *node)
 		return cli_format("no task: it was waking up");
 	case KL_WHY_STOPPED:
 		return cli_format("stopped");
+	case KL_WHY_FUNCTION:
+		return cli_format("in %s", cli_clean_text(node->text, strlen(node->text)));
 	default:
 		return cli_format("unknown");
 	}
@@ -73,9 +75,11 @@ static void print_node(const struct cli_why *why, const struct kl_why_node *node
 
 /* --------------------------------------------------------------- the verdict */
 
+/* @most: what a task was in for most of the time that it ran, or NULL */
 struct cause {
 	char *text;
 	uint64_t ns;
+	const struct kl_why_node *most;
 };
 
 struct causes {
@@ -84,15 +88,21 @@ struct causes {
 };
 
 /* Takes the text. */
-static void add_cause(struct causes *causes, char *text, uint64_t ns)
+static void add_cause(struct causes *causes, char *text, const struct kl_why_node *node)
 {
-	for (size_t i = 0; i < causes->n; i++)
-		if (!strcmp(causes->cause[i].text, text)) {
-			causes->cause[i].ns += ns;
-			free(text);
-			return;
-		}
-	causes->cause[causes->n++] = (struct cause){ text, ns };
+	struct cause *cause = causes->cause;
+
+	while (cause < causes->cause + causes->n && strcmp(cause->text, text))
+		cause++;
+	if (cause == causes->cause + causes->n) {
+		*cause = (struct cause){ .text = text };
+		causes->n++;
+	} else {
+		free(text);
+	}
+	cause->ns += node->ns;
+	if (node->n && (!cause->most || node->child[0]->ns > cause->most->ns))
+		cause->most = node->child[0];
 }
 
 /* A leaf in words that make sense alone. @comm: the task it is about; @reason: its wait, or NULL */
@@ -135,8 +145,8 @@ static char *cause_of(const struct kl_why_node *leaf, const char *comm, const ch
 static void collect(const struct kl_why_node *node, const char *comm, const char *reason,
 		    struct causes *causes)
 {
-	if (!node->n) {
-		add_cause(causes, cause_of(node, comm, reason), node->ns);
+	if (!node->n || node->kind == KL_WHY_RUNNING) {
+		add_cause(causes, cause_of(node, comm, reason), node);
 		return;
 	}
 	if (node->kind == KL_WHY_TASK)
@@ -184,6 +194,16 @@ static void free_causes(struct causes *causes)
 	free(causes->cause);
 }
 
+static void print_cause(const struct cli_why *why, const struct cause *cause, FILE *file)
+{
+	fprintf(file, "%5.1f%%  %s", percent(why, cause->ns), cause->text);
+	if (cause->most)
+		fprintf(file, ", most in %s (%.1f%%)",
+			cli_clean_text(cause->most->text, strlen(cause->most->text)),
+			percent(why, cause->most->ns));
+	fprintf(file, "\n");
+}
+
 void cli_why_print(const struct cli_why *why, FILE *file)
 {
 	struct causes causes = causes_of(why);
@@ -197,8 +217,7 @@ void cli_why_print(const struct cli_why *why, FILE *file)
 			print_node(why, why->node->child[i], 0, file);
 	fprintf(file, "\nOf these %s:\n", cli_print_time(time, why->node->ns));
 	for (size_t i = 0; i < causes.n && i < CAUSES_SHOWN; i++) {
-		fprintf(file, "%5.1f%%  %s\n", percent(why, causes.cause[i].ns),
-			causes.cause[i].text);
+		print_cause(why, &causes.cause[i], file);
 		rest -= causes.cause[i].ns;
 	}
 	if (causes.n > CAUSES_SHOWN)
@@ -213,8 +232,14 @@ void cli_why_print(const struct cli_why *why, FILE *file)
 
 static json_t *json_node(const struct kl_why_node *node)
 {
-	static const char *const kinds[] = { "task", "running", "runnable", "wait",    "timer",
-					     "irq",  "softirq", "idle",	    "stopped", "unknown" };
+	static const char *const kinds[] = {
+		[KL_WHY_TASK] = "task",		[KL_WHY_RUNNING] = "running",
+		[KL_WHY_RUNNABLE] = "runnable", [KL_WHY_WAIT] = "wait",
+		[KL_WHY_TIMER] = "timer",	[KL_WHY_IRQ] = "irq",
+		[KL_WHY_SOFTIRQ] = "softirq",	[KL_WHY_IDLE] = "idle",
+		[KL_WHY_STOPPED] = "stopped",	[KL_WHY_FUNCTION] = "function",
+		[KL_WHY_UNKNOWN] = "unknown",
+	};
 	json_t *object = json_pack("{s:s, s:o, s:I, s:I, s:I}", "kind", kinds[node->kind], "text",
 				   cli_json_text(node->text), "ns", (json_int_t)node->ns,
 				   "uncertain_ns", (json_int_t)node->uncertain_ns, "count",

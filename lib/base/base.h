@@ -52,6 +52,14 @@ static inline uint64_t kl_hash_bytes(uint64_t hash, const void *bytes, size_t n)
  */
 int kl_write_all(int fd, const void *bytes, size_t length);
 
+/* The last part of a path. */
+static inline const char *kl_file_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static inline uint16_t kl_get16(const void *at)
 {
 	uint16_t value;

@@ -100,11 +100,10 @@ void kl_print_stack(struct kl_buffer *buffer, const struct kl_stacks *stacks, ui
 const char *kl_frame_label(const struct kl_frame *frame, char *text, size_t bytes)
 {
 	const char *name = frame->name ? frame->name : frame->symbol;
-	const char *file = frame->object ? strrchr(frame->object, '/') : NULL;
+	const char *file = frame->object ? kl_file_of(frame->object) : "unknown";
 
 	if (name)
 		return name;
-	file = file ? file + 1 : frame->object ? frame->object : "unknown";
 	if (frame->place && frame->place >= frame->offset)
 		snprintf(text, bytes, "[%s+0x%llx]", file,
 			 (unsigned long long)(frame->place - frame->offset));

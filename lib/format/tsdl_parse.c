@@ -103,6 +103,8 @@ static void parse_env(struct kl_parser *p)
 	while (next_attribute(p, name, sizeof(name))) {
 		if (p->token == TOKEN_NUMBER && !strcmp(name, "kernlens_format"))
 			p->format = p->number;
+		if (p->token == TOKEN_NUMBER && !strcmp(name, "kernlens_command"))
+			info->command = (int32_t)p->number;
 		if (p->token == TOKEN_STRING) {
 			if (!strcmp(name, "hostname"))
 				copy_text(info->hostname, p->text);

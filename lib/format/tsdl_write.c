@@ -103,6 +103,8 @@ static void write_trace(struct kl_buffer *buffer, const struct kl_trace_info *in
 				     "\ttracer_patchlevel = 0;\n");
 	write_env(buffer, "trace_name", info->trace_name);
 	write_env(buffer, "kernlens_scope", info->scope);
+	if (info->command)
+		kl_buffer_printf(buffer, "\tkernlens_command = %d;\n", info->command);
 	write_env(buffer, "kernlens_version", info->version);
 	kl_buffer_printf(buffer, "\tkernlens_format = %d;\n", KL_TRACE_FORMAT);
 	kl_buffer_printf(buffer, "\tschema_hash = \"%016llx\";\n};\n\n",

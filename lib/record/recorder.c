@@ -63,6 +63,7 @@ static int create_trace(struct kl_recorder *recorder)
 
 	kl_recorder_describe(source, &recorder->first, &info);
 	snprintf(info.scope, sizeof(info.scope), "%s", source->scope);
+	info.command = source->command;
 	recorder->writer = kl_trace_create(recorder->path, source->schema, &info);
 	return recorder->writer ? 0 : about_path(recorder, -errno);
 }

@@ -63,19 +63,9 @@ void kl_profile_list_deinit(struct kl_profile_list *list)
 
 /* ------------------------------------------------------------------ creation */
 
-static bool is_tick(const struct kl_class *event)
+bool kl_profile_is_tick(const struct kl_class *event)
 {
 	return !strncmp(event->name, TICK, strlen(TICK));
-}
-
-static int find_variable(const struct kl_schema *schema, const char *name)
-{
-	const struct kl_variable *variable;
-
-	for (unsigned int i = 0; (variable = kl_schema_variable(schema, i)); i++)
-		if (!strcmp(variable->name, name))
-			return (int)i;
-	return -1;
 }
 
 /* Which events are samples? */
@@ -90,7 +80,7 @@ static int choose_events(struct kl_profile *profile, const char *name)
 			return kl_fail(ENOENT, "the trace has no event %s", name);
 	}
 	while ((event = kl_schema_next(profile->schema, event)))
-		if (is_tick(event) && (!name || event == profile->event)) {
+		if (kl_profile_is_tick(event) && (!name || event == profile->event)) {
 			profile->ticks = true;
 			hz = (unsigned int)strtoul(event->name + strlen(TICK), NULL, 10);
 			kinds++;
@@ -113,9 +103,9 @@ struct kl_profile *kl_profile_create(const struct kl_schema *schema, const char 
 	profile->samples.size = sizeof(struct kl_profile_sample);
 	profile->functions.size = sizeof(struct kl_profile_function);
 	profile->tasks.size = sizeof(struct kl_profile_task);
-	profile->kstack = find_variable(schema, "kstack");
-	profile->ustack = find_variable(schema, "ustack");
-	profile->cgroup = find_variable(schema, "cgroup");
+	profile->kstack = kl_schema_find_variable(schema, "kstack");
+	profile->ustack = kl_schema_find_variable(schema, "ustack");
+	profile->cgroup = kl_schema_find_variable(schema, "cgroup");
 	error = choose_events(profile, event);
 	if (!error && profile->kstack < 0 && profile->ustack < 0)
 		error = kl_fail(ENOENT, "the trace has no stack traces; record with "
@@ -152,13 +142,6 @@ const struct kl_profile_counts *kl_profile_counts(const struct kl_profile *profi
 
 /* --------------------------------------------------------------------- paths */
 
-static const char *file_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Returns its number or -ENOMEM. */
 static int64_t add_function(struct kl_profile *profile, const char *name, const char *object,
 			    bool kernel)
@@ -178,7 +161,9 @@ static int64_t add_function(struct kl_profile *profile, const char *name, const 
 static int add_frame(struct kl_profile *profile, struct kl_profile_frame *to,
 		     const struct kl_frame *frame, bool kernel)
 {
-	const char *object = frame->object ? file_of(frame->object) : kernel ? "kernel" : "unknown";
+	const char *object = frame->object ? kl_file_of(frame->object) :
+			     kernel	   ? "kernel" :
+					     "unknown";
 	char text[256], line[4096 + 16];
 	int64_t number;
 
@@ -335,7 +320,7 @@ static bool is_sample(const struct kl_profile *profile, const struct kl_event *e
 {
 	if (profile->event)
 		return event->event_class == profile->event;
-	return profile->ticks ? is_tick(event->event_class) : ids->kernel || ids->user;
+	return profile->ticks ? kl_profile_is_tick(event->event_class) : ids->kernel || ids->user;
 }
 
 static void add_counts(struct kl_profile_counts *to, const struct kl_profile_counts *of)

@@ -95,6 +95,9 @@ struct kl_profile {
 	struct kl_profile_zoom zoom;
 };
 
+/* Is an event the tick of a profile? */
+bool kl_profile_is_tick(const struct kl_class *event);
+
 /* The number of an element, which is added if it is new, or -ENOMEM. */
 int64_t kl_profile_list_add(struct kl_profile_list *list, const void *element);
 void kl_profile_list_deinit(struct kl_profile_list *list);

@@ -13,9 +13,6 @@
 #define STATE_STOPPED 0x4c
 #define STATE_DEAD 0xb0
 
-/* A value of in_irq. */
-#define IN_IRQ 2
-
 #define CPUS_MAX (1u << 16)
 
 /* Key: thread ID + 1. @number: index of the thread + 1; 0: new */
@@ -23,41 +20,6 @@ struct number {
 	uint64_t key;
 	uint64_t number;
 };
-
-/* ------------------------------------------------------------------ creation */
-
-struct kl_why *kl_why_create(const struct kl_schema *schema)
-{
-	struct kl_why *why = calloc(1, sizeof(*why));
-
-	if (!why) {
-		kl_fail(ENOMEM, "out of memory");
-		return NULL;
-	}
-	why->schema = schema;
-	why->by_tid.size = sizeof(struct number);
-	why->kstack = kl_schema_find_variable(schema, "kstack");
-	why->wchan = kl_schema_find_variable(schema, "wchan");
-	why->syscall = kl_schema_find_variable(schema, "syscall");
-	why->in_irq = kl_schema_find_variable(schema, "in_irq");
-	return why;
-}
-
-void kl_why_destroy(struct kl_why *why)
-{
-	if (!why)
-		return;
-	for (size_t i = 0; i < why->n; i++)
-		free(why->thread[i].segment);
-	for (uint32_t i = 0; i < why->n_cpus; i++)
-		free(why->cpu[i].turn);
-	free(why->thread);
-	free(why->cpu);
-	free(why->task);
-	kl_hash_deinit(&why->by_tid);
-	kl_texts_deinit(&why->texts);
-	free(why);
-}
 
 /* ------------------------------------------------------------------- threads */
 
@@ -114,8 +76,8 @@ static int begin(struct kl_why_thread *thread, enum kl_why_state state, uint64_t
 	grown[thread->n++] = (struct kl_why_segment){ .ns = ns,
 						      .state = state,
 						      .comm = thread->is.comm,
-						      .waker = KL_WHY_UNKNOWN,
-						      .waker_task = KL_WHY_NO_TASK };
+						      .by = { .kind = KL_WHY_UNKNOWN,
+							      .thread = KL_WHY_NO_TASK } };
 	return 0;
 }
 
@@ -129,9 +91,7 @@ static int begin_first(struct kl_why_thread *thread, enum kl_why_state state)
 	return error;
 }
 
-/* The thread in which an event occurred; NULL: no memory. */
-static struct kl_why_thread *running_thread(struct kl_why *why, const struct kl_event *event,
-					    int64_t tid)
+struct kl_why_thread *kl_why_running(struct kl_why *why, const struct kl_event *event, int64_t tid)
 {
 	struct kl_why_thread *thread = thread_of(why, tid, event->ns, false);
 	const char *comm = event->task.comm;
@@ -141,8 +101,7 @@ static struct kl_why_thread *running_thread(struct kl_why *why, const struct kl_
 	return thread && !begin_first(thread, KL_WHY_STATE_RUNNING) ? thread : NULL;
 }
 
-/* Set a text to that of a field, which stays as it is if the event does not have it. */
-static int keep_text(struct kl_why *why, const struct kl_event *event, const char *field,
+int kl_why_keep_text(struct kl_why *why, const struct kl_event *event, const char *field,
 		     const char **text)
 {
 	struct kl_buffer buffer = { 0 };
@@ -152,7 +111,7 @@ static int keep_text(struct kl_why *why, const struct kl_event *event, const cha
 
 	if (kl_event_field(event, field, &value))
 		return 0;
-	if (value.bytes)
+	if (value.field->type == KL_TYPE_TEXT || value.field->type == KL_TYPE_STRING)
 		kl_buffer_add(&buffer, value.bytes, value.length);
 	else
 		kl_print_value(&buffer, &value);
@@ -166,7 +125,7 @@ static int keep_text(struct kl_why *why, const struct kl_event *event, const cha
 
 /* --------------------------------------------------------------------- CPUs */
 
-static struct kl_why_cpu *cpu_of(struct kl_why *why, uint32_t cpu)
+struct kl_why_cpu *kl_why_cpu(struct kl_why *why, uint32_t cpu)
 {
 	struct kl_why_cpu *grown;
 
@@ -190,7 +149,7 @@ static struct kl_why_cpu *cpu_of(struct kl_why *why, uint32_t cpu)
 static int add_turn(struct kl_why *why, const struct kl_event *event, uint32_t thread,
 		    const char *comm)
 {
-	struct kl_why_cpu *cpu = cpu_of(why, event->cpu);
+	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
 	struct kl_why_turn *grown =
 		cpu ? kl_array_grow(cpu->turn, cpu->n, &cpu->room, sizeof(*grown)) : NULL;
 
@@ -203,17 +162,12 @@ static int add_turn(struct kl_why *why, const struct kl_event *event, uint32_t t
 
 /* ------------------------------------------------------------------ switches */
 
-static uint64_t variable(const struct kl_event *event, int index)
-{
-	return index < 0 ? 0 : kl_event_variable(event, (unsigned int)index).number;
-}
-
 /* From the stack trace, if there is one, else from where the task waits and its system call. */
 static const char *reason_of(const struct kl_why *why, const struct kl_event *event)
 {
 	const struct kl_abi_latency_entry entry = {
-		.kstack = (uint32_t)variable(event, why->kstack),
-		.syscall = why->syscall < 0 ? -1 : (int32_t)variable(event, why->syscall),
+		.kstack = (uint32_t)kl_why_variable(event, why->kstack),
+		.syscall = why->syscall < 0 ? -1 : (int32_t)kl_why_variable(event, why->syscall),
 		.state = KL_LATENCY_INTERRUPTIBLE,
 	};
 	const struct kl_address *place;
@@ -221,7 +175,8 @@ static const char *reason_of(const struct kl_why *why, const struct kl_event *ev
 
 	if (entry.kstack)
 		return kl_latency_reason(kl_schema_stacks(why->schema), why->schema, &entry);
-	place = kl_addresses_get(kl_schema_addresses(why->schema), variable(event, why->wchan));
+	place = kl_addresses_get(kl_schema_addresses(why->schema),
+				 kl_why_variable(event, why->wchan));
 	reason = kl_latency_reason_at(why->schema, place ? place->symbol : NULL, entry.syscall);
 	return reason ? reason : "something in the kernel";
 }
@@ -236,15 +191,14 @@ static int leave_cpu(struct kl_why *why, const struct kl_event *event, int64_t t
 	if (!thread || kl_event_field(event, "prev_state", &value))
 		return -ENOMEM;
 	state = value.number;
-	error = keep_text(why, event, "prev_comm", &thread->is.comm);
+	error = kl_why_keep_text(why, event, "prev_comm", &thread->is.comm);
 	if (!error)
 		error = begin_first(thread, KL_WHY_STATE_RUNNING);
 	if (error)
 		return error;
 	/* It may have executed another program in its turn. */
 	last_of(thread)->comm = thread->is.comm;
-	/* The state may have been read before the wakeup. */
-	if (!state || state & STATE_PREEMPTED || thread->woken)
+	if (!state || state & STATE_PREEMPTED)
 		return begin(thread, KL_WHY_STATE_RUNNABLE, event->ns);
 	if (state & STATE_DEAD)
 		return 0;
@@ -259,12 +213,14 @@ static int leave_cpu(struct kl_why *why, const struct kl_event *event, int64_t t
 static int take_cpu(struct kl_why *why, const struct kl_event *event, int64_t tid)
 {
 	struct kl_why_thread *thread = thread_of(why, tid, event->ns, false);
-	int error = thread ? keep_text(why, event, "next_comm", &thread->is.comm) : -ENOMEM;
+	int error = thread ? kl_why_keep_text(why, event, "next_comm", &thread->is.comm) : -ENOMEM;
 
 	if (!error)
 		error = begin_first(thread, KL_WHY_STATE_RUNNABLE);
 	if (error)
 		return error;
+	if (last_of(thread)->state == KL_WHY_STATE_ASLEEP && thread->woken)
+		last_of(thread)->state = KL_WHY_STATE_RUNNABLE;
 	if (last_of(thread)->state == KL_WHY_STATE_RUNNABLE)
 		last_of(thread)->cpu = event->cpu;
 	thread->woken = false;
@@ -293,30 +249,16 @@ static int add_switch(struct kl_why *why, const struct kl_event *event)
 
 /* ------------------------------------------------------------------- wakeups */
 
-/* What is running on the CPU of a wakeup, if that is not the current task. */
-static void take_interrupt(struct kl_why *why, const struct kl_event *event,
-			   struct kl_why_segment *wait)
-{
-	const struct kl_why_cpu *cpu = cpu_of(why, event->cpu);
-	bool hard = variable(event, why->in_irq) == IN_IRQ;
-	const char *name = cpu ? hard ? cpu->irq : cpu->softirq : NULL;
-
-	/* Interrupts between processors have no event of their own. */
-	wait->waker_text = name ? name : "";
-	wait->waker = cpu && cpu->timer ? KL_WHY_TIMER : hard ? KL_WHY_IRQ : KL_WHY_SOFTIRQ;
-}
-
 static int add_waking(struct kl_why *why, const struct kl_event *event)
 {
-	uint64_t context = variable(event, why->in_irq);
-	struct kl_why_thread *thread, *waker;
+	struct kl_why_thread *thread;
 	struct kl_why_segment *wait;
+	struct kl_why_cause cause;
 	struct kl_value tid;
 
 	if (kl_event_field(event, "tid", &tid))
 		return 0;
-	/* Both may move when a thread is added. */
-	if (event->task.tid && !running_thread(why, event, event->task.tid))
+	if (kl_why_cause_of(why, event, &cause))
 		return -ENOMEM;
 	thread = thread_of(why, (int64_t)tid.number, event->ns, false);
 	if (!thread || begin_first(thread, KL_WHY_STATE_ASLEEP))
@@ -326,13 +268,7 @@ static int add_waking(struct kl_why *why, const struct kl_event *event)
 		thread->woken = true;
 		return 0;
 	}
-	if (!context && event->task.tid) {
-		waker = thread_of(why, event->task.tid, event->ns, false);
-		wait->waker = KL_WHY_TASK;
-		wait->waker_task = index_of(why, waker);
-	} else {
-		take_interrupt(why, event, wait);
-	}
+	wait->by = cause;
 	return begin(thread, KL_WHY_STATE_RUNNABLE, event->ns);
 }
 
@@ -347,7 +283,7 @@ static int add_fork(struct kl_why *why, const struct kl_event *event)
 	if (kl_event_field(event, "child_tid", &tid) || kl_event_field(event, "child_pid", &pid) ||
 	    kl_event_field(event, "parent_tid", &parent_tid))
 		return 0;
-	if (!running_thread(why, event, (int64_t)parent_tid.number))
+	if (!kl_why_running(why, event, (int64_t)parent_tid.number))
 		return -ENOMEM;
 	child = thread_of(why, (int64_t)tid.number, event->ns, true);
 	if (!child)
@@ -355,7 +291,7 @@ static int add_fork(struct kl_why *why, const struct kl_event *event)
 	parent = thread_of(why, (int64_t)parent_tid.number, event->ns, false);
 	child->parent = index_of(why, parent);
 	child->is.pid = (int32_t)pid.number;
-	error = keep_text(why, event, "child_comm", &child->is.comm);
+	error = kl_why_keep_text(why, event, "child_comm", &child->is.comm);
 	return error ? error : begin(child, KL_WHY_STATE_RUNNABLE, event->ns);
 }
 
@@ -366,7 +302,7 @@ static int add_exit(struct kl_why *why, const struct kl_event *event)
 
 	if (kl_event_field(event, "tid", &tid))
 		return 0;
-	thread = running_thread(why, event, (int64_t)tid.number);
+	thread = kl_why_running(why, event, (int64_t)tid.number);
 	if (!thread)
 		return -ENOMEM;
 	/* It runs a little longer: its parent is woken by what it does after this. */
@@ -374,48 +310,77 @@ static int add_exit(struct kl_why *why, const struct kl_event *event)
 	return 0;
 }
 
-/* ---------------------------------------------------------------- interrupts */
+/* ------------------------------------------------------------------ creation */
 
-static int add_interrupt(struct kl_why *why, const struct kl_event *event)
-{
-	const char *is = event->event_class->name;
-	struct kl_why_cpu *cpu = cpu_of(why, event->cpu);
-
-	if (!cpu)
-		return -ENOMEM;
-	if (!strcmp(is, "irq_handler_entry"))
-		return keep_text(why, event, "name", &cpu->irq);
-	if (!strcmp(is, "irq_softirq_entry"))
-		return keep_text(why, event, "vec", &cpu->softirq);
-	if (!strcmp(is, "irq_handler_exit"))
-		cpu->irq = NULL;
-	else if (!strcmp(is, "irq_softirq_exit"))
-		cpu->softirq = NULL;
-	else if (!strcmp(is, "timer_hrtimer_expire_entry") || !strcmp(is, "timer_expire_entry"))
-		cpu->timer++;
-	else if (cpu->timer &&
-		 (!strcmp(is, "timer_hrtimer_expire_exit") || !strcmp(is, "timer_expire_exit")))
-		cpu->timer--;
-	return 0;
-}
-
-int kl_why_add(struct kl_why *why, const struct kl_event *event)
+static void choose(struct kl_why *why)
 {
 	static const struct {
 		const char *name;
-		int (*add)(struct kl_why *why, const struct kl_event *event);
+		kl_why_add_fn add;
 	} kinds[] = { { "sched_switch", add_switch },
 		      { "sched_waking", add_waking },
 		      { "sched_process_fork", add_fork },
 		      { "sched_process_exit", add_exit } };
+	const struct kl_class *event;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		event = kl_schema_find(why->schema, kinds[i].name);
+		if (event)
+			why->add[event->id] = kinds[i].add;
+	}
+	kl_why_choose_later(why);
+}
+
+struct kl_why *kl_why_create(const struct kl_schema *schema)
+{
+	struct kl_why *why = calloc(1, sizeof(*why));
+
+	if (!why) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	why->schema = schema;
+	choose(why);
+	why->by_tid.size = sizeof(struct number);
+	why->kstack = kl_schema_find_variable(schema, "kstack");
+	why->ustack = kl_schema_find_variable(schema, "ustack");
+	why->wchan = kl_schema_find_variable(schema, "wchan");
+	why->syscall = kl_schema_find_variable(schema, "syscall");
+	why->in_irq = kl_schema_find_variable(schema, "in_irq");
+	return why;
+}
+
+void kl_why_destroy(struct kl_why *why)
+{
+	if (!why)
+		return;
+	for (size_t i = 0; i < why->n; i++) {
+		free(why->thread[i].segment);
+		free(why->thread[i].work);
+		free(why->thread[i].sample);
+	}
+	for (uint32_t i = 0; i < why->n_cpus; i++)
+		free(why->cpu[i].turn);
+	free(why->thread);
+	free(why->cpu);
+	free(why->task);
+	kl_hash_deinit(&why->by_tid);
+	kl_hash_deinit(&why->packets);
+	kl_hash_deinit(&why->works);
+	kl_texts_deinit(&why->texts);
+	free(why);
+}
+
+/* ------------------------------------------------------------------- events */
+
+int kl_why_add(struct kl_why *why, const struct kl_event *event)
+{
+	kl_why_add_fn add = why->add[event->event_class->id];
 
 	if (!why->first_ns)
 		why->first_ns = event->ns;
 	why->last_ns = event->ns;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (!strcmp(event->event_class->name, kinds[i].name))
-			return kinds[i].add(why, event);
-	return add_interrupt(why, event);
+	return add ? add(why, event) : 0;
 }
 
 const struct kl_why_task *kl_why_tasks(struct kl_why *why, size_t *count)

@@ -17,13 +17,25 @@ enum kl_why_state {
 };
 
 /**
+ * struct kl_why_cause - who did something, such as waking a task
+ * @ns: when; 0: there is no cause
+ * @kind: KL_WHY_TASK, or the kind of the leaf
+ * @thread: index of the task, or KL_WHY_NO_TASK
+ * @text: name of the leaf; KL_WHY_TASK: the softirq that delivered a packet of the task, or NULL
+ */
+struct kl_why_cause {
+	uint64_t ns;
+	enum kl_why_kind kind;
+	uint32_t thread;
+	const char *text;
+};
+
+/**
  * struct kl_why_segment - what a task did from @ns to the begin of the next segment
  * @comm: its command name at the end
  * @cpu: where it runs; KL_WHY_STATE_RUNNABLE: where it ran next
  * @reason: KL_WHY_STATE_ASLEEP: what it waited for
- * @waker: and what ended that: the kind of the leaf, or KL_WHY_TASK
- * @waker_text: name of a leaf
- * @waker_task: index of the task, or KL_WHY_NO_TASK
+ * @by: and what ended that
  */
 struct kl_why_segment {
 	uint64_t ns;
@@ -31,15 +43,34 @@ struct kl_why_segment {
 	uint32_t cpu;
 	const char *comm;
 	const char *reason;
-	enum kl_why_kind waker;
-	const char *waker_text;
-	uint32_t waker_task;
+	struct kl_why_cause by;
+};
+
+/**
+ * struct kl_why_work - a work item that a kernel thread executed
+ * @ns: from when on
+ * @end_ns: to when; 0: to the end of the trace
+ * @function: its name
+ * @by: who has queued it, and when
+ */
+struct kl_why_work {
+	uint64_t ns;
+	uint64_t end_ns;
+	const char *function;
+	struct kl_why_cause by;
+};
+
+/* A tick of the profile: a task was in a function. */
+struct kl_why_sample {
+	uint64_t ns;
+	const char *function;
 };
 
 /**
  * struct kl_why_thread - a task and its timeline
  * @parent: who has created it, or KL_WHY_NO_TASK if that was before the trace
- * @woken: since it began to run, it has been woken: it was about to sleep, and will not
+ * @woken: it has been woken since it began to run. Either it did not sleep then, or it does from
+ *         the next switch on, and the wakeup has come before that
  */
 struct kl_why_thread {
 	struct kl_why_task is;
@@ -48,6 +79,12 @@ struct kl_why_thread {
 	struct kl_why_segment *segment;
 	size_t n;
 	size_t room;
+	struct kl_why_work *work;
+	size_t n_works;
+	size_t works_room;
+	struct kl_why_sample *sample;
+	size_t n_samples;
+	size_t samples_room;
 };
 
 /* From @ns on, a CPU ran a task; @thread is KL_WHY_NO_TASK for its idle task. */
@@ -62,6 +99,7 @@ struct kl_why_turn {
  * @irq: name of the device whose interrupt is handled, or NULL
  * @softirq: name of the softirq that runs, or NULL
  * @timer: the functions of how many timers run
+ * @sender: who has sent the packet that is being received, if that is known
  */
 struct kl_why_cpu {
 	struct kl_why_turn *turn;
@@ -70,19 +108,29 @@ struct kl_why_cpu {
 	const char *irq;
 	const char *softirq;
 	unsigned int timer;
+	struct kl_why_cause sender;
 };
+
+struct kl_why;
+typedef int (*kl_why_add_fn)(struct kl_why *why, const struct kl_event *event);
 
 /**
  * struct kl_why - timelines
+ * @add: what adds an event, by the ID of its class
  * @by_tid: the latest thread with an ID
+ * @packets: who has sent a packet that is on its way, by its address
+ * @works: who has queued a work item, by its address
  * @task: for kl_why_tasks()
  * @first_ns: time of the first event
  * @last_ns: time of the last event
  */
 struct kl_why {
 	const struct kl_schema *schema;
+	kl_why_add_fn add[KL_EV_IDS];
 	struct kl_texts texts;
 	struct kl_hash by_tid;
+	struct kl_hash packets;
+	struct kl_hash works;
 	struct kl_why_thread *thread;
 	size_t n;
 	size_t room;
@@ -90,11 +138,33 @@ struct kl_why {
 	uint32_t n_cpus;
 	struct kl_why_task *task;
 	int kstack;
+	int ustack;
 	int wchan;
 	int syscall;
 	int in_irq;
 	uint64_t first_ns;
 	uint64_t last_ns;
 };
+
+static inline uint64_t kl_why_variable(const struct kl_event *event, int index)
+{
+	return index < 0 ? 0 : kl_event_variable(event, (unsigned int)index).number;
+}
+
+/* What a CPU does, or NULL if there is no memory. */
+struct kl_why_cpu *kl_why_cpu(struct kl_why *why, uint32_t cpu);
+
+/* The thread in which an event occurred, or NULL if there is no memory. It may move later. */
+struct kl_why_thread *kl_why_running(struct kl_why *why, const struct kl_event *event, int64_t tid);
+
+/* Set a text to that of a field, which stays as it is if the event does not have it. */
+int kl_why_keep_text(struct kl_why *why, const struct kl_event *event, const char *field,
+		     const char **text);
+
+/* What did the thing that an event reports: a task, or an interrupt. */
+int kl_why_cause_of(struct kl_why *why, const struct kl_event *event, struct kl_why_cause *cause);
+
+/* Choose what adds interrupts, packets, work items and ticks (why_later.c). */
+void kl_why_choose_later(struct kl_why *why);
 
 #endif /* KL_LIB_REPORT_WHY_H */

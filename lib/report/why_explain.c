@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Explains where the time of a task went, by following its waits to what ended them. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,10 @@
 /* A task that sleeps again after so short a time, for the same reason, had been woken in vain. */
 #define IN_VAIN_NS 100000
 
-static int explain(const struct kl_why *why, uint32_t index, uint64_t from, uint64_t to,
+static int explain(struct kl_why *why, uint32_t index, uint64_t from, uint64_t to,
 		   struct kl_why_node *node, unsigned int depth);
+static int follow(struct kl_why *why, uint32_t index, uint64_t from, uint64_t to,
+		  struct kl_why_node *node, unsigned int depth);
 
 /* --------------------------------------------------------------------- nodes */
 
@@ -141,14 +144,16 @@ static int explain_runnable(const struct kl_why *why, const struct kl_why_segmen
 
 /*
  * Was the wakeup at the end of a segment in vain: the task sleeps again for the same reason? What
- * ends a wait for a child or a futex ends the system call, too.
+ * ends a wait for a child or a futex ends the system call, too. Who waits for a page is woken only
+ * if it can go on, and may then wait for the next page.
  */
 static bool is_in_vain(const struct kl_why_thread *thread, size_t at)
 {
 	const struct kl_why_segment *wait = &thread->segment[at];
 	uint64_t ran = 0;
 
-	if (!strcmp(wait->reason, "child") || !strcmp(wait->reason, "futex"))
+	if (!strcmp(wait->reason, "child") || !strcmp(wait->reason, "futex") ||
+	    !strcmp(wait->reason, "page"))
 		return false;
 	for (size_t i = at + 1; i < thread->n; i++) {
 		const struct kl_why_segment *segment = &thread->segment[i];
@@ -166,23 +171,78 @@ static const char *comm_at(const struct kl_why_thread *thread, uint64_t ns)
 	return thread->n ? thread->segment[segment_at(thread, ns)].comm : thread->is.comm;
 }
 
+/* The work item that a thread executed at a time, or NULL. */
+static const struct kl_why_work *work_at(const struct kl_why_thread *thread, uint64_t ns)
+{
+	size_t n = count_until(thread->work, thread->n_works, sizeof(*thread->work), ns);
+	const struct kl_why_work *work = n ? &thread->work[n - 1] : NULL;
+
+	return work && (!work->end_ns || work->end_ns >= ns) ? work : NULL;
+}
+
+/* Who did something: from a time to another, until it was done and it took effect. */
+static int explain_cause(struct kl_why *why, const struct kl_why_cause *by, uint64_t from,
+			 uint64_t to, struct kl_why_node *node, unsigned int depth)
+{
+	uint64_t done = by->ns && by->ns < to ? by->ns : to;
+	int error = 0;
+
+	if (by->kind != KL_WHY_TASK)
+		return leaf(node, by->kind, by->text ? by->text : "", to - from);
+	if (from < done)
+		error = follow(why, by->thread, from, done, node, depth);
+	else
+		done = from;
+	if (!error && done < to)
+		error = leaf(node, KL_WHY_SOFTIRQ, by->text ? by->text : "", to - done);
+	return error;
+}
+
+/* What a kernel thread did for a work item: before somebody had queued it, the time is theirs. */
+static int explain_work(struct kl_why *why, uint32_t index, const struct kl_why_work *work,
+			uint64_t from, uint64_t to, struct kl_why_node *node, unsigned int depth)
+{
+	uint64_t queued = work->by.ns < to ? work->by.ns : to;
+	struct kl_why_node *wait;
+	int error = 0;
+
+	if (from < queued) {
+		wait = part(node, KL_WHY_WAIT, "work", queued - from);
+		error = wait ? explain_cause(why, &work->by, from, queued, wait, depth) : -ENOMEM;
+		from = queued;
+	}
+	return error || from == to ? error : explain(why, index, from, to, node, depth);
+}
+
 /* Goes on with what another task did in the time. */
-static int follow(const struct kl_why *why, uint32_t index, uint64_t from, uint64_t to,
+static int follow(struct kl_why *why, uint32_t index, uint64_t from, uint64_t to,
 		  struct kl_why_node *node, unsigned int depth)
 {
 	const struct kl_why_thread *thread = &why->thread[index];
-	struct kl_why_node *task = part(node, KL_WHY_TASK, comm_at(thread, to), to - from);
+	const struct kl_why_work *work = work_at(thread, to);
+	const char *name = comm_at(thread, to);
+	struct kl_why_node *task;
+	char text[256];
 
+	if (work && *work->function) {
+		snprintf(text, sizeof(text), "kworker (%s)", work->function);
+		name = text;
+		if (kl_texts_keep(&why->texts, &name))
+			return -ENOMEM;
+	}
+	task = part(node, KL_WHY_TASK, name, to - from);
 	if (!task)
 		return -ENOMEM;
 	if (!task->tid)
 		task->tid = thread->is.tid;
 	if (depth == DEPTH_MAX)
 		return leaf(task, KL_WHY_UNKNOWN, "", to - from);
+	if (work && work->by.ns)
+		return explain_work(why, index, work, from, to, task, depth + 1);
 	return explain(why, index, from, to, task, depth + 1);
 }
 
-static int explain_wait(const struct kl_why *why, const struct kl_why_thread *thread, size_t at,
+static int explain_wait(struct kl_why *why, const struct kl_why_thread *thread, size_t at,
 			uint64_t from, uint64_t to, struct kl_why_node *node, unsigned int depth)
 {
 	const struct kl_why_segment *wait = &thread->segment[at];
@@ -190,17 +250,49 @@ static int explain_wait(const struct kl_why *why, const struct kl_why_thread *th
 
 	if (!sleep)
 		return -ENOMEM;
-	if (wait->waker != KL_WHY_TASK)
-		return leaf(sleep, wait->waker, wait->waker_text ? wait->waker_text : "",
-			    to - from);
-	if (is_in_vain(thread, at))
+	if (wait->by.kind == KL_WHY_TASK && is_in_vain(thread, at))
 		sleep->uncertain_ns += to - from;
-	return follow(why, wait->waker_task, from, to, sleep, depth);
+	return explain_cause(why, &wait->by, from, to, sleep, depth);
+}
+
+/* ------------------------------------------------------------------- running */
+
+/* Counts the ticks in each function; share_out() turns them into times. */
+static int explain_running(const struct kl_why_thread *thread, uint64_t from, uint64_t to,
+			   struct kl_why_node *node)
+{
+	struct kl_why_node *running = part(node, KL_WHY_RUNNING, "", to - from);
+	const struct kl_why_sample *sample = thread->sample;
+	size_t at = count_until(sample, thread->n_samples, sizeof(*sample), from);
+	int error = running ? 0 : -ENOMEM;
+
+	for (; !error && at < thread->n_samples && sample[at].ns <= to; at++)
+		error = leaf(running, KL_WHY_FUNCTION, sample[at].function, 0);
+	return error;
+}
+
+/* Gives each function a part of the time in which its task ran, in proportion to its ticks. */
+static void share_out(struct kl_why_node *node)
+{
+	uint64_t ticks = 0, counted = 0, given = 0, until;
+
+	for (size_t i = 0; i < node->n; i++) {
+		if (node->kind == KL_WHY_RUNNING)
+			ticks += node->child[i]->count;
+		else
+			share_out(node->child[i]);
+	}
+	for (size_t i = 0; ticks && i < node->n; i++) {
+		counted += node->child[i]->count;
+		until = (uint64_t)((__uint128_t)node->ns * counted / ticks);
+		node->child[i]->ns = until - given;
+		given = until;
+	}
 }
 
 /* ---------------------------------------------------------------- timelines */
 
-static int explain_segment(const struct kl_why *why, const struct kl_why_thread *thread, size_t at,
+static int explain_segment(struct kl_why *why, const struct kl_why_thread *thread, size_t at,
 			   uint64_t from, uint64_t to, struct kl_why_node *node, unsigned int depth)
 {
 	const struct kl_why_segment *segment = &thread->segment[at];
@@ -208,7 +300,7 @@ static int explain_segment(const struct kl_why *why, const struct kl_why_thread 
 
 	switch (segment->state) {
 	case KL_WHY_STATE_RUNNING:
-		return leaf(node, KL_WHY_RUNNING, "", to - from);
+		return explain_running(thread, from, to, node);
 	case KL_WHY_STATE_RUNNABLE:
 		runnable = part(node, KL_WHY_RUNNABLE, "", to - from);
 		return runnable ? explain_runnable(why, segment, from, to, runnable) : -ENOMEM;
@@ -220,15 +312,15 @@ static int explain_segment(const struct kl_why *why, const struct kl_why_thread 
 }
 
 /* Before it existed, its time is that of the task that was to create it. */
-static int explain_before(const struct kl_why *why, const struct kl_why_thread *thread,
-			  uint64_t from, uint64_t to, struct kl_why_node *node, unsigned int depth)
+static int explain_before(struct kl_why *why, const struct kl_why_thread *thread, uint64_t from,
+			  uint64_t to, struct kl_why_node *node, unsigned int depth)
 {
 	if (thread->parent == KL_WHY_NO_TASK)
 		return leaf(node, KL_WHY_UNKNOWN, "", to - from);
 	return follow(why, thread->parent, from, to, node, depth);
 }
 
-static int explain(const struct kl_why *why, uint32_t index, uint64_t from, uint64_t to,
+static int explain(struct kl_why *why, uint32_t index, uint64_t from, uint64_t to,
 		   struct kl_why_node *node, unsigned int depth)
 {
 	const struct kl_why_thread *thread = &why->thread[index];
@@ -283,6 +375,7 @@ struct kl_why_node *kl_why_explain(struct kl_why *why, size_t index, uint64_t fr
 		errno = -error;
 		return NULL;
 	}
+	share_out(node);
 	sort(node);
 	return node;
 }

@@ -45,8 +45,15 @@ expect "a mark that is not there" 1
 says err 'no mark "nowhere"' "is reported"
 kl why -i kept -p 999999
 expect "a task that is not there" 1
-kl why -i kept
-expect "a trace without a task" 2
+kl why --json kept
+expect "a trace is explained for the command that was run" 0
+json "which it remembers" ".task.tid == $pid and .task.ns == $whole"
+kl why kept --json
+expect "options come before it" 2
+kl record -a -o without -e sched_switch --duration 0.2
+kl why without
+expect "without a command" 1
+says err 'which task\? -p PID' "the task has to be named"
 kl why
 expect "neither a command nor a process" 2
 kl why -p 1,2
@@ -91,6 +98,43 @@ threading.Timer(0.3, lock.release).start()
 lock.acquire()'
 json "a thread behind a lock" '[.task.parts[] | select(.text == "futex").ns] | add > 2e8'
 json "and what that had waited for" '[.task | recurse(.parts[]) | select(.kind == "timer").ns] | add > 2e8'
+
+# What tasks leave to be done later: packets, and work items.
+ip link set lo up
+kl why --json -- python3 -c '
+import os, socket
+listener = socket.create_server(("127.0.0.1", 5555))
+if not os.fork():
+    open("/proc/self/comm", "w").write("server")
+    peer = listener.accept()[0]
+    while peer.recv(1):
+        for i in range(100000):
+            pass
+        peer.send(b"y")
+    os._exit(0)
+peer = socket.create_connection(("127.0.0.1", 5555))
+for i in range(20):
+    peer.send(b"x")
+    peer.recv(1)'
+json "who sent what a socket waited for" '[.task | recurse(.parts[]) | select(.text == "socket")] as $waits |
+	([$waits[].ns] | add) as $all | [$waits[].parts[] | select(.text == "server") | .parts[] |
+	select(.kind == "running").ns] | add > 0.8 * $all and add > 2e7'
+modprobe -a loop ext4
+truncate -s 64M image
+loop=$(losetup -f --show "$PWD/image")
+mkfs.ext4 -q "$loop"
+mkdir mounted
+mount "$loop" mounted
+kl why --json -- sh -c 'dd if=/dev/urandom of=mounted/file bs=64k count=100 status=none; sync'
+json "and who did what sync waited for" '[.task | recurse(.parts[]) | select(.text == "writeback") |
+	.parts[] | select(.text == "kworker (wb_workfn)").ns] | add > 1e6'
+umount mounted
+losetup -d "$loop"
+kl why -F 499 --json -- "$(realpath "$here/../../build/tests/cli/stack-chain")" spin 500
+json "-F: what runs" '.task | [.parts[] | select(.kind == "running")] | .[0].ns as $all |
+	[.[0].parts[].ns] | add == $all and max > 0.8 * $all'
+json "by function" '[.task.parts[] | select(.kind == "running").parts[] | select(.text == "chain_c (stack-chain)").ns] |
+	add > 4e8'
 
 kl_nobody why --json -- sh -c 'sleep 0.3'
 expect "without privilege" 0

@@ -224,9 +224,9 @@ def explain(pid):
     return json.loads(done.stdout)
 
 
-def difference(told, truth):
+def differences(told, truth):
     keys = set(told.time) | set(truth.time)
-    return sum(abs(told.time[key] - truth.time[key]) for key in keys) / 2
+    return {key: told.time[key] - truth.time[key] for key in keys}
 
 
 def main():
@@ -246,17 +246,24 @@ def main():
             hops += len(told.edges)
             wrong_hops += ["program %d: %s waits for %s" % (program, a, b)
                            for a, b in sorted(told.edges - truth.edges, key=str)]
-            apart = difference(told, truth)
+            by = differences(told, truth)
+            apart = sum(map(abs, by.values())) / 2
             total += told.total
             off += apart
             doubt += told.uncertain
             if apart > 0.02 * told.total + SLACK_NS:
-                wrong_time.append("program %d: %.1f of %.1f ms: %s, did %s" % (
-                    program, apart / 1e6, told.total / 1e6, dict(told.time), dict(truth.time)))
+                wrong_time.append("program %d: %.1f of %.1f ms; told too much, in ms: %s" % (
+                    program, apart / 1e6, told.total / 1e6,
+                    ", ".join("%s %.1f" % (key, ns / 1e6) for key, ns in by.items()
+                              if abs(ns) > SLACK_NS / 10)))
+                wrong_time += Generator(program).text(program).splitlines()[1:-1]
+                wrong_time += ["%d: %s%s %.2f to %.2f" % (actor, op[0], op[1],
+                                                          (op[2] - span[0]) / 1e6, (op[3] - span[0]) / 1e6)
+                               for actor, ops in sorted(truth.ops.items()) for op in ops]
     report(hops >= PROGRAMS, "%d hops in %d programs" % (hops, PROGRAMS))
     report(not wrong_hops, "every certain hop is right", *wrong_hops[:20])
     report(not wrong_time, "the time of each program is where it was spent (%.1f %% is not)" %
-           (100 * off / max(total, 1)), *wrong_time[:20])
+           (100 * off / max(total, 1)), *wrong_time[:60])
     report(doubt < 0.05 * total, "%.1f %% of the time is attributed with certainty" %
            (100 - 100 * doubt / max(total, 1)))
     end()

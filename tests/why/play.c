@@ -10,10 +10,11 @@
  *   rN  read from channel N       uN  unlock it
  *   dN  read block N of the disk
  *
- * Channel N is a pipe, a pair of sockets or an eventfd, by N % 3. Actor N has the command name aN.
+ * Channel N is a pipe, a pair of Unix sockets, an eventfd or a TCP connection, by N % 4. Actor N has the command name aN.
  * Prints a line "actor PROGRAM ACTOR PID PARENT" for each process, and a line
  * "did PROGRAM ACTOR OP ARGUMENT BEGIN END" for each operation, with times of CLOCK_MONOTONIC.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -72,6 +73,25 @@ static uint64_t now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Through the loopback device. Returns 0, or -1 with errno. */
+static int connect_tcp(int ends[2])
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+	if (listener < 0 || ends[1] < 0 ||
+	    bind(listener, (const struct sockaddr *)&address, sizeof(address)) ||
+	    listen(listener, 1) || getsockname(listener, (struct sockaddr *)&address, &length) ||
+	    connect(ends[1], (const struct sockaddr *)&address, length))
+		die("TCP connection");
+	ends[0] = accept(listener, NULL, NULL);
+	close(listener);
+	return ends[0] < 0 ? -1 : 0;
 }
 
 static void act(int index);
@@ -177,9 +197,10 @@ static void open_channels(void)
 {
 	for (int i = 0; i < CHANNELS; i++) {
 		int *ends = channel[i];
-		int failed = i % 3 == 0 ? pipe(ends) :
-			     i % 3 == 1 ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) :
-					  (ends[0] = ends[1] = eventfd(0, 0)) < 0;
+		int failed = i % 4 == 0 ? pipe(ends) :
+			     i % 4 == 1 ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) :
+			     i % 4 == 2 ? (ends[0] = ends[1] = eventfd(0, 0)) < 0 :
+					  connect_tcp(ends);
 
 		if (failed)
 			die("channel");

@@ -30,6 +30,7 @@ KL_PUBLIC_BEGIN
  * @trace_name: name of the session
  * @scope: whose events the session recorded: "all", "own" (what an ordinary user may see), "user",
  *         "cgroup" or "tasks"; empty: not known
+ * @command: process ID of the command that was run for the recording; 0: none
  * @version: of the kernlens that wrote the trace
  * @schema_hash: of the tables that the module was built with
  * @timebase: the clock
@@ -43,6 +44,7 @@ struct kl_trace_info {
 	char trace_name[KL_INFO_TEXT_MAX];
 	char scope[KL_INFO_TEXT_MAX];
 	char version[KL_INFO_TEXT_MAX];
+	int32_t command;
 	uint64_t schema_hash;
 	struct kl_timebase timebase;
 };

@@ -37,6 +37,7 @@ KL_PUBLIC_BEGIN
  * @config: as filled in by kl_session_create()
  * @scope: whose events it records: "all", "own", "user", "cgroup" or "tasks", as in struct
  *         kl_trace_info
+ * @command: process ID of the command that is run for the recording; 0: none
  *
  * All of these must outlive what is made from them.
  */
@@ -46,6 +47,7 @@ struct kl_record_source {
 	struct kl_schema *schema;
 	const struct kl_abi_session *config;
 	const char *scope;
+	int32_t command;
 };
 
 /* ----------------------------------------------------------------- session */

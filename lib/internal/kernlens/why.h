@@ -25,6 +25,7 @@ enum kl_why_kind {
 	KL_WHY_SOFTIRQ,
 	KL_WHY_IDLE, /* the CPU was idle, or about to switch */
 	KL_WHY_STOPPED,
+	KL_WHY_FUNCTION, /* below KL_WHY_RUNNING, estimated from ticks; "FUNCTION (FILE)" */
 	KL_WHY_UNKNOWN, /* the trace does not have it */
 };
 

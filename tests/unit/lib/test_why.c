@@ -112,16 +112,39 @@ static void wake(uint64_t us, unsigned int cpu, int waker, int tid)
 	add("sched_waking", us, cpu, waker, &p);
 }
 
+/* @name: of a device; NULL: softirq NET_RX, or no name */
 static void interrupt(const char *event, uint64_t us, unsigned int cpu, const char *name)
 {
 	struct payload p = { .n = 0 };
 
-	put_number(&p, 7, 4);
+	put_number(&p, 3, 4);
 	if (name)
 		put(&p, name, strlen(name) + 1);
-	else
-		put_number(&p, 1, 4);
 	add(event, us, cpu, 0, &p);
+}
+
+/* A packet of the loopback device, in its numbers only the address. */
+static void packet(const char *event, uint64_t us, unsigned int cpu, int tid, uint64_t address,
+		   const char *device)
+{
+	static const uint8_t others[28];
+	struct payload p = { .n = 0 };
+
+	put_number(&p, (int64_t)address, 8);
+	put(&p, others, sizeof(others));
+	put(&p, device, strlen(device) + 1);
+	add(event, us, cpu, tid, &p);
+}
+
+static void work(const char *event, uint64_t us, unsigned int cpu, int tid, uint64_t address)
+{
+	struct payload p = { .n = 0 };
+
+	put_number(&p, (int64_t)address, 8);
+	put_number(&p, 0x1000, 8);
+	if (!strcmp(event, "workqueue_queue_work"))
+		put_number(&p, 0, 8);
+	add(event, us, cpu, tid, &p);
 }
 
 static void fork_at(uint64_t us, int parent, int child)
@@ -324,6 +347,111 @@ static void test_older(void)
 	kl_why_node_destroy(node);
 }
 
+/* Helper sends a packet, which a softirq on another CPU delivers while another task runs there. */
+static void test_packet(const char *device)
+{
+	const struct kl_why_node *wait, *sender;
+	struct kl_why_node *node;
+
+	begin();
+	change(1000, 0, OTHER, RUNS, MAIN);
+	change(1000, 1, OTHER, RUNS, HELPER);
+	change(1100, 0, MAIN, SLEEPS, OTHER);
+	packet("net_dev_queue", 1500, 1, HELPER, 0x4000, device);
+	in_irq = IN_SOFTIRQ;
+	interrupt("irq_softirq_entry", 1510, 0, NULL);
+	packet("netif_receive_skb", 1520, 0, OTHER, 0x4000, device);
+	wake(1530, 0, OTHER, MAIN);
+	/* Another packet, from elsewhere. */
+	packet("netif_receive_skb", 1540, 0, OTHER, 0x5000, device);
+	wake(1540, 0, OTHER, CHILD);
+	interrupt("irq_softirq_exit", 1550, 0, NULL);
+	in_irq = IN_TASK;
+	change(1560, 0, OTHER, RUNS, MAIN);
+	change(2000, 0, MAIN, SLEEPS, CHILD);
+	change(2000, 1, HELPER, SLEEPS, 0);
+	node = explain(MAIN, 1000, 2000);
+	wait = part(node, KL_WHY_WAIT, NULL);
+	sender = part(wait, KL_WHY_TASK, "helper");
+	if (!strcmp(device, "lo"))
+		unit_check(adds_up(node) && us_of(sender) == 400 &&
+				   us_of(part(sender, KL_WHY_RUNNING, "")) == 400 &&
+				   us_of(part(wait, KL_WHY_SOFTIRQ, "NET_RX")) == 30,
+			   "who sent a packet is behind the softirq that delivers it");
+	else
+		unit_check(adds_up(node) && !sender &&
+				   us_of(part(wait, KL_WHY_SOFTIRQ, "NET_RX")) == 430,
+			   "what came from a network has no sender");
+	kl_why_node_destroy(node);
+	node = explain(CHILD, 1000, 2000);
+	unit_check(adds_up(node) && us_of(part(part(node, KL_WHY_WAIT, NULL), KL_WHY_SOFTIRQ,
+					       "NET_RX")) == 540,
+		   "nor does the next packet, which has not been sent here");
+	kl_why_node_destroy(node);
+}
+
+/* A kernel thread executes the work of helper after that of another task, and wakes main. */
+static void test_work(void)
+{
+	const struct kl_why_node *worker, *queued;
+	struct kl_why_node *node;
+
+	begin();
+	change(0, 0, 0, RUNS, MAIN);
+	change(0, 1, OTHER, RUNS, HELPER);
+	change(100, 0, MAIN, SLEEPS, 0);
+	work("workqueue_queue_work", 300, 1, HELPER, 0x4000);
+	change(350, 1, HELPER, RUNS, CHILD);
+	work("workqueue_execute_start", 400, 1, CHILD, 0x5000);
+	work("workqueue_execute_end", 500, 1, CHILD, 0x5000);
+	work("workqueue_execute_start", 500, 1, CHILD, 0x4000);
+	wake(800, 1, CHILD, MAIN);
+	work("workqueue_execute_end", 900, 1, CHILD, 0x4000);
+	change(800, 0, 0, RUNS, MAIN);
+	change(1000, 0, MAIN, SLEEPS, 0);
+	node = explain(MAIN, 0, 1000);
+	worker = part(part(node, KL_WHY_WAIT, NULL), KL_WHY_TASK, NULL);
+	queued = part(part(worker, KL_WHY_WAIT, "work"), KL_WHY_TASK, "helper");
+	unit_check(adds_up(node) && us_of(worker) == 700 && worker->tid == CHILD &&
+			   us_of(part(queued, KL_WHY_RUNNING, "")) == 200 &&
+			   us_of(part(worker, KL_WHY_RUNNABLE, "")) == 50 &&
+			   us_of(part(worker, KL_WHY_RUNNING, "")) == 450,
+		   "who has queued a work item is behind the thread that executes it");
+	kl_why_node_destroy(node);
+}
+
+/* Woken while it runs: it did not sleep, or it did, and the wakeup came before the switch. */
+static void test_woken(void)
+{
+	struct kl_why_node *node;
+
+	begin();
+	change(1000, 0, 0, RUNS, MAIN);
+	change(1000, 1, 0, RUNS, HELPER);
+	wake(1100, 1, HELPER, MAIN);
+	change(1200, 0, MAIN, SLEEPS, 0);
+	wake(1500, 1, HELPER, MAIN);
+	change(1500, 0, 0, RUNS, MAIN);
+	change(1600, 0, MAIN, RUNS, OTHER);
+	node = explain(MAIN, 1000, 1600);
+	unit_check(adds_up(node) && us_of(part(node, KL_WHY_WAIT, NULL)) == 300 &&
+			   us_of(part(node, KL_WHY_RUNNING, "")) == 300,
+		   "a wakeup of a task that does not sleep");
+	kl_why_node_destroy(node);
+	begin();
+	change(1000, 0, 0, RUNS, MAIN);
+	change(1000, 1, 0, RUNS, HELPER);
+	wake(1199, 1, HELPER, MAIN);
+	change(1200, 0, MAIN, SLEEPS, 0);
+	change(1500, 0, 0, RUNS, MAIN);
+	change(1600, 0, MAIN, RUNS, OTHER);
+	node = explain(MAIN, 1000, 1600);
+	unit_check(adds_up(node) && us_of(part(node, KL_WHY_RUNNABLE, NULL)) == 300 &&
+			   us_of(part(node, KL_WHY_RUNNING, "")) == 300,
+		   "a wakeup before the switch");
+	kl_why_node_destroy(node);
+}
+
 static void test_doubt(void)
 {
 	const struct kl_why_node *wait;
@@ -384,6 +512,10 @@ int main(void)
 	test_cpu();
 	test_fork();
 	test_older();
+	test_packet("lo");
+	test_packet("eth0");
+	test_work();
+	test_woken();
 	test_doubt();
 	kl_why_destroy(why);
 	kl_schema_destroy(schema);

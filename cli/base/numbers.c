@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Takes options that are numbers. */
+#include <kernlens/internal.h>
+
+#include "common.h"
+#include "numbers.h"
+
+void cli_take_number(const struct cli_parser *parser, const char *option, uint64_t most,
+		     uint64_t *number)
+{
+	if (!cli_parse_unsigned(parser->arg, most, number))
+		cli_usage_error(parser->command, "%s: \"%s\" is not a number from 0 to %llu",
+				option, parser->arg, (unsigned long long)most);
+}
+
+void cli_take_hz(const struct cli_parser *parser, uint64_t *hz)
+{
+	cli_take_number(parser, "--frequency", KL_TICK_HZ_MAX, hz);
+	if (!*hz)
+		cli_usage_error(parser->command, "--frequency: 0 samples per second");
+}

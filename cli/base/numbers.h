@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Options that are numbers. */
+#ifndef KL_CLI_NUMBERS_H
+#define KL_CLI_NUMBERS_H
+
+#include <stdint.h>
+
+#include "cli.h"
+
+/**
+ * cli_take_number - take the number of an option
+ * @parser: at the option
+ * @option: its name, for a message
+ * @most: largest number
+ * @number: out
+ *
+ * Ends the program with a message if it is not a number from 0 to @most.
+ */
+void cli_take_number(const struct cli_parser *parser, const char *option, uint64_t most,
+		     uint64_t *number);
+
+/* The same for a frequency in Hz, which cannot be 0. */
+void cli_take_hz(const struct cli_parser *parser, uint64_t *hz);
+
+#endif /* KL_CLI_NUMBERS_H */
