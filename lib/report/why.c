@@ -54,11 +54,6 @@ static struct kl_why_thread *thread_of(struct kl_why *why, int64_t tid, uint64_t
 	return &why->thread[entry->number - 1];
 }
 
-static uint32_t index_of(const struct kl_why *why, const struct kl_why_thread *thread)
-{
-	return (uint32_t)(thread - why->thread);
-}
-
 /* The segment that has not ended; there is one. */
 static struct kl_why_segment *last_of(const struct kl_why_thread *thread)
 {
@@ -228,7 +223,7 @@ static int take_cpu(struct kl_why *why, const struct kl_event *event, int64_t ti
 	if (error)
 		return error;
 	last_of(thread)->cpu = event->cpu;
-	return add_turn(why, event, index_of(why, thread), thread->is.comm);
+	return add_turn(why, event, kl_why_index(why, thread), thread->is.comm);
 }
 
 /* Thread 0 is each CPU's idle task, which has no timeline. */
@@ -289,7 +284,7 @@ static int add_fork(struct kl_why *why, const struct kl_event *event)
 	if (!child)
 		return -ENOMEM;
 	parent = thread_of(why, (int64_t)parent_tid.number, event->ns, false);
-	child->parent = index_of(why, parent);
+	child->parent = kl_why_index(why, parent);
 	child->is.pid = (int32_t)pid.number;
 	error = kl_why_keep_text(why, event, "child_comm", &child->is.comm);
 	return error ? error : begin(child, KL_WHY_STATE_RUNNABLE, event->ns);
@@ -312,22 +307,24 @@ static int add_exit(struct kl_why *why, const struct kl_event *event)
 
 /* ------------------------------------------------------------------ creation */
 
+void kl_why_choose(struct kl_why *why, const struct kl_why_adder *adder, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct kl_class *event = kl_schema_find(why->schema, adder[i].name);
+
+		if (event)
+			why->add[event->id] = adder[i].add;
+	}
+}
+
 static void choose(struct kl_why *why)
 {
-	static const struct {
-		const char *name;
-		kl_why_add_fn add;
-	} kinds[] = { { "sched_switch", add_switch },
-		      { "sched_waking", add_waking },
-		      { "sched_process_fork", add_fork },
-		      { "sched_process_exit", add_exit } };
-	const struct kl_class *event;
+	static const struct kl_why_adder adders[] = { { "sched_switch", add_switch },
+						      { "sched_waking", add_waking },
+						      { "sched_process_fork", add_fork },
+						      { "sched_process_exit", add_exit } };
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		event = kl_schema_find(why->schema, kinds[i].name);
-		if (event)
-			why->add[event->id] = kinds[i].add;
-	}
+	kl_why_choose(why, adders, sizeof(adders) / sizeof(*adders));
 	kl_why_choose_later(why);
 }
 

@@ -114,6 +114,12 @@ struct kl_why_cpu {
 struct kl_why;
 typedef int (*kl_why_add_fn)(struct kl_why *why, const struct kl_event *event);
 
+/* What adds the events with a name. */
+struct kl_why_adder {
+	const char *name;
+	kl_why_add_fn add;
+};
+
 /**
  * struct kl_why - timelines
  * @add: what adds an event, by the ID of its class
@@ -163,6 +169,15 @@ int kl_why_keep_text(struct kl_why *why, const struct kl_event *event, const cha
 
 /* What did the thing that an event reports: a task, or an interrupt. */
 int kl_why_cause_of(struct kl_why *why, const struct kl_event *event, struct kl_why_cause *cause);
+
+/* Have the events of the schema that are among @n adders added by them. */
+void kl_why_choose(struct kl_why *why, const struct kl_why_adder *adder, size_t n);
+
+/* The index of a thread, which stays the same. */
+static inline uint32_t kl_why_index(const struct kl_why *why, const struct kl_why_thread *thread)
+{
+	return (uint32_t)(thread - why->thread);
+}
 
 /* Choose what adds interrupts, packets, work items and ticks (why_later.c). */
 void kl_why_choose_later(struct kl_why *why);

@@ -40,7 +40,7 @@ int kl_why_cause_of(struct kl_why *why, const struct kl_event *event, struct kl_
 		if (!thread)
 			return -ENOMEM;
 		cause->kind = KL_WHY_TASK;
-		cause->thread = (uint32_t)(thread - why->thread);
+		cause->thread = kl_why_index(why, thread);
 		return 0;
 	}
 	if (context == IN_SOFTIRQ && cpu->sender.ns) {
@@ -294,32 +294,28 @@ static int add_tick(struct kl_why *why, const struct kl_event *event)
 
 void kl_why_choose_later(struct kl_why *why)
 {
-	static const struct {
-		const char *name;
-		kl_why_add_fn add;
-	} kinds[] = { { "irq_handler_entry", enter_irq },
-		      { "irq_handler_exit", leave_irq },
-		      { "irq_softirq_entry", enter_softirq },
-		      { "irq_softirq_exit", leave_softirq },
-		      { "timer_hrtimer_expire_entry", enter_timer },
-		      { "timer_hrtimer_expire_exit", leave_timer },
-		      { "timer_expire_entry", enter_timer },
-		      { "timer_expire_exit", leave_timer },
-		      { "net_dev_queue", send_packet },
-		      { "netif_receive_skb", receive_packet },
-		      { "workqueue_queue_work", queue_work },
-		      { "workqueue_execute_start", begin_work },
-		      { "workqueue_execute_end", end_work },
-		      { "sched_kthread_work_queue_work", queue_work },
-		      { "sched_kthread_work_execute_start", begin_work },
-		      { "sched_kthread_work_execute_end", end_work } };
+	static const struct kl_why_adder adders[] = {
+		{ "irq_handler_entry", enter_irq },
+		{ "irq_handler_exit", leave_irq },
+		{ "irq_softirq_entry", enter_softirq },
+		{ "irq_softirq_exit", leave_softirq },
+		{ "timer_hrtimer_expire_entry", enter_timer },
+		{ "timer_hrtimer_expire_exit", leave_timer },
+		{ "timer_expire_entry", enter_timer },
+		{ "timer_expire_exit", leave_timer },
+		{ "net_dev_queue", send_packet },
+		{ "netif_receive_skb", receive_packet },
+		{ "workqueue_queue_work", queue_work },
+		{ "workqueue_execute_start", begin_work },
+		{ "workqueue_execute_end", end_work },
+		{ "sched_kthread_work_queue_work", queue_work },
+		{ "sched_kthread_work_execute_start", begin_work },
+		{ "sched_kthread_work_execute_end", end_work }
+	};
 	const struct kl_class *event = NULL;
 
-	while ((event = kl_schema_next(why->schema, event))) {
-		for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-			if (!strcmp(event->name, kinds[i].name))
-				why->add[event->id] = kinds[i].add;
+	kl_why_choose(why, adders, sizeof(adders) / sizeof(*adders));
+	while ((event = kl_schema_next(why->schema, event)))
 		if (kl_profile_is_tick(event))
 			why->add[event->id] = add_tick;
-	}
 }
