@@ -157,6 +157,7 @@ class kl_trace_info(Structure):
         ("trace_name", c_char * 128),
         ("scope", c_char * 128),
         ("version", c_char * 128),
+        ("command", c_int32),
         ("schema_hash", c_uint64),
         ("timebase", kl_timebase),
     ]
@@ -292,6 +293,7 @@ class kl_record_source(Structure):
         ("schema", c_void_p),
         ("config", POINTER(kl_abi_session)),
         ("scope", c_char_p),
+        ("command", c_int32),
     ]
 
 

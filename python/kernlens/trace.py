@@ -23,6 +23,7 @@ class TraceInfo:
     """Where a trace comes from. Texts are empty if unknown.
 
     scope: whose events were recorded: all, own, user or tasks
+    command: process ID of the command that was run for the trace; 0: none, or unknown
     version: of the kernlens that wrote it
     begin_ns, end_ns: wall time at which the session started and ended; 0: unknown
     finished: the recorder finished; if not, what was in the buffers is missing
@@ -34,6 +35,7 @@ class TraceInfo:
     kernel_version: str
     boot_id: str
     scope: str
+    command: int
     version: str
     begin_ns: int
     end_ns: int
@@ -228,6 +230,7 @@ class Trace:
             kernel_version=text(about.kernel_version),
             boot_id=text(about.boot_id),
             scope=text(about.scope),
+            command=about.command,
             version=text(about.version),
             begin_ns=state.begin_ns,
             end_ns=state.end_ns,

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # What tests/cli/python.sh compares.
-"""python.py layout | print TRACE EVENTS: what tests/cli/python.sh compares.
+"""python.py TRACE EVENTS: writes the items of a trace as `kernlens print --format json` does."""
 
-layout: compares the package's structs, in size and offsets, with lib/abi.txt.
-print: writes the items of a trace as `kernlens print --format json` does.
-"""
-
-import ctypes
 import json
 import os
 import sys
@@ -15,41 +10,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../python"))
 
 import kernlens  # noqa: E402
-from kernlens import _library  # noqa: E402
-
-
-def layouts():
-    """The members of structs in lib/abi.txt: offset and size by name; the size of each."""
-    found = {}
-    with open(os.path.join(HERE, "../../lib/abi.txt"), encoding="utf-8") as file:
-        for line in file:
-            words = line.split()
-            if len(words) == 4 and words[0] == "struct" and words[2] == "size":
-                found.setdefault(words[1], {})["size"] = int(words[3])
-            elif len(words) > 4 and words[0] == "struct" and words[2].isdigit():
-                name = line.split("(*")[1].split(")")[0] if "(*" in line else words[-1]
-                name = name.split("[")[0].lstrip("*")
-                found.setdefault(words[1], {})[name] = (int(words[2]), int(words[3]))
-    return found
-
-
-def check_layout():
-    known, checked, wrong = layouts(), 0, []
-    for name, of in vars(_library).items():
-        if not name.startswith("kl_"):
-            continue
-        if name not in known:
-            wrong.append(f"{name} is not in lib/abi.txt")
-            continue
-        members = {member: getattr(of, member) for member, *_ in of._fields_}
-        ours = {member: (at.offset, at.size) for member, at in members.items()}
-        ours["size"] = ctypes.sizeof(of)
-        if ours != known[name]:
-            wrong.append(f"{name}: {ours}, expected {known[name]}")
-        checked += 1
-    print(f"{checked} structs")
-    print("\n".join(wrong))
-    return 1 if wrong or checked < 15 else 0
 
 
 def value_of(field, value):
@@ -93,6 +53,4 @@ def print_items(path, match):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "layout":
-        sys.exit(check_layout())
-    print_items(*sys.argv[2:4])
+    print_items(*sys.argv[1:3])
