@@ -9,6 +9,8 @@
  * /tmp/disk is a disk. Prints TAP lines.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -23,6 +25,7 @@
 #define CHUNK_MAX 40 /* functions in a cycle */
 #define TRACEFS "/sys/kernel/tracing"
 #define DISK "/tmp/disk"
+#define SLOW_S 40 /* a cycle that takes longer is reported */
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 
 static struct plan plan;
@@ -36,12 +39,14 @@ static struct shared {
 	char name[CHUNK_MAX][128];
 	uint32_t done[8]; /* by disturber: successes */
 	uint32_t failed[8]; /* and failures */
+	uint32_t cycles; /* that have ended */
 } * shared;
 
 static long chunk[CHUNK_MAX];
 static uint32_t chunk_n;
 static uint64_t by_refusal[32], windows, moved, passed, spliced, fired;
 static uint32_t event; /* the one that the session has defined */
+static double longest_splice, longest_unsplice; /* s */
 
 static uint32_t below(uint32_t n)
 {
@@ -191,6 +196,62 @@ static void on_term(int number)
 	over = 1;
 }
 
+/* Print a task's stack in the kernel, if it is neither asleep nor idle, or is @main. */
+static void print_stack(int pid, int main)
+{
+	char path[64], line[512], *state;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	state = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+	fclose(file);
+	if (!state || (pid != main && !strchr("RD", state[2])))
+		return;
+	printf("# %.*s %c:", (int)(state + 1 - line), line, state[2]);
+	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
+	file = fopen(path, "re");
+	for (int i = 0; file && i < 8 && fgets(line, sizeof(line), file); i++)
+		printf(" %.*s", (int)strcspn(line + 5, "+\n"), line + 5);
+	if (file)
+		fclose(file);
+	printf("\n");
+}
+
+/* Report what a slow cycle waits for: the stacks of all tasks that run or are blocked. */
+static pid_t watch(void)
+{
+	uint32_t cycles = 0, waited = 0;
+	int main = getpid();
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(device);
+	for (;; sleep(1)) {
+		struct dirent *entry;
+		DIR *dir;
+
+		waited = shared->cycles == cycles ? waited + 1 : 0;
+		cycles = shared->cycles;
+		dir = waited && !(waited % SLOW_S) ? opendir("/proc") : NULL;
+		if (!dir)
+			continue;
+		printf("# cycle %u has taken %u s; tasks that run or are blocked:\n", cycles,
+		       waited);
+		while ((entry = readdir(dir)))
+			if (atoi(entry->d_name) > 0)
+				print_stack(atoi(entry->d_name), main);
+		closedir(dir);
+		fflush(stdout);
+	}
+}
+
 static pid_t start(unsigned int i)
 {
 	pid_t child = fork();
@@ -294,6 +355,9 @@ static void choose(void)
 		chunk[kept++] = chunk[i];
 	}
 	chunk_n = kept;
+	/* ftrace traces all functions if one without a name is requested. */
+	for (uint32_t i = kept; kept && i < CHUNK_MAX; i++)
+		memcpy(shared->name[i], shared->name[i % kept], sizeof(shared->name[i]));
 }
 
 static void leave_out(uint64_t address)
@@ -312,13 +376,16 @@ static bool splice_chunk(bool traps, bool fires, bool moves, uint32_t *first)
 {
 	while (chunk_n) {
 		struct kl_abi_splice params;
+		double begin;
 		int ret;
 
 		add_chunk(traps, fires, moves);
 		if (!plan.windows)
 			break;
 		params = plan_target(&plan);
+		begin = now();
 		ret = ioctl(device, KL_IOC_SPLICE, &params);
+		longest_splice = fmax(longest_splice, now() - begin);
 		*first = params.first;
 		if (!ret)
 			return true;
@@ -347,6 +414,7 @@ static bool cycle(bool fires)
 	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
 	struct kl_abi_splice_counts counts = { .size = sizeof(counts), .count = (uintptr_t)count };
 	uint64_t before = records();
+	double begin;
 	bool ok;
 
 	choose();
@@ -361,8 +429,11 @@ static bool cycle(bool fires)
 		passed += count[i] != 0;
 	windows += plan.windows;
 	fired += records() - before;
-	return !device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost &&
-	       unsplice.windows == (ok ? plan.windows : 0u) && ok;
+	begin = now();
+	ok = !device_call(KL_IOC_UNSPLICE, &unsplice) && !unsplice.lost &&
+	     unsplice.windows == (ok ? plan.windows : 0u) && ok;
+	longest_unsplice = fmax(longest_unsplice, now() - begin);
+	return ok;
 }
 
 static void find_named(const struct kl_symbols *symbols, char **names)
@@ -428,7 +499,7 @@ int main(int argc, char **argv)
 	double seconds = argc > 1 ? atof(argv[1]) : 30, end;
 	uint32_t most = argc > 3 ? (uint32_t)atoi(argv[3]) : UINT32_MAX, cycles = 0;
 	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
-	pid_t child[DISTURBERS];
+	pid_t child[DISTURBERS], watcher;
 	struct text text;
 	bool ok = true;
 
@@ -445,21 +516,30 @@ int main(int argc, char **argv)
 	device = open(KL_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 	unit_check(record() && named_n, "a session");
 	run("ip link set lo up");
-	choose();
+	do
+		choose();
+	while (!chunk_n);
 	for (unsigned int i = 0; i < DISTURBERS; i++)
 		child[i] = start(i);
+	watcher = watch();
 	set_ready(true);
 	/* On a slow machine, a few cycles may have chosen only functions that never run. */
 	for (end = now() + seconds; ok && now() < end + (passed ? 0 : 2 * seconds) && cycles < most;
-	     cycles++)
+	     cycles++) {
 		ok = cycle(cycles % 2);
+		shared->cycles++;
+	}
 	set_ready(false);
+	kill(watcher, SIGKILL);
+	waitpid(watcher, NULL, 0);
 	stop(child);
 	printf("# %u cycles, %" PRIu64 " with splices: %" PRIu64 " windows, %" PRIu64
 	       " functions moved, %" PRIu64 " points were passed, %" PRIu64
 	       " records; refused: %" PRIu64 " probed, %" PRIu64 " changed\n",
 	       cycles, spliced, windows, moved, passed, fired, by_refusal[KL_SPLICE_probed],
 	       by_refusal[KL_SPLICE_text]);
+	printf("# a splice took up to %.1f s, taking back up to %.1f s\n", longest_splice,
+	       longest_unsplice);
 	unit_check(ok, "all has been spliced and taken back");
 	unit_check(spliced && passed, "while it was passed");
 	unit_check(fired || cycles < 6, "and events were recorded");
