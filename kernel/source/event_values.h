@@ -10,6 +10,7 @@
 #include "../../uapi/kernlens.h"
 #include "base/task_iter.h"
 #include "compat/compat_config.h"
+#include "compat/lock.h"
 #include "compat/prototypes.h"
 #include "trace_headers.h"
 
@@ -121,6 +122,29 @@ static inline int kl_pi_prio(const struct task_struct *task, const struct task_s
 {
 	return waiter ? min(task->normal_prio, waiter->prio) : task->normal_prio;
 }
+
+/* ------------------------------------------------------------------ locks */
+
+#ifdef LCB_F_SPIN
+/*
+ * The thread ID of the task that holds a lock which another is about to wait for; 0: none,
+ * several, or one that is not known. A task may have exited with the lock: it is looked up, as its
+ * memory may be another's now.
+ */
+static inline s32 kl_lock_holder(const void *lock, unsigned int flags)
+{
+	const struct task_struct *owner = (void *)kl_lock_owner_word(lock, flags);
+	pid_t tid;
+
+	if (!owner || get_kernel_nofault(tid, &owner->pid))
+		return 0;
+	rcu_read_lock();
+	if (pid_task(find_pid_ns(tid, &init_pid_ns), PIDTYPE_PID) != owner)
+		tid = 0;
+	rcu_read_unlock();
+	return tid;
+}
+#endif
 
 /* Does a signal carry information, or is this one of the kernel's two placeholders? */
 static inline bool kl_siginfo_is_real(const struct kernel_siginfo *info)

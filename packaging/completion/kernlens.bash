@@ -47,6 +47,8 @@ _kernlens_argument() {
 	--time) COMPREPLY=($(compgen -W "relative wall" -- "$current")) ;;
 	--by)
 		words="process thread stack reason waker"
+		[[ $command != locks ]] || words="lock type function process owner stack"
+		[[ $command != @(profile|top) ]] || words="function object line process thread cpu cgroup"
 		[[ $command != proc ]] || words="memory thrashing cpu io switches sleepers files $(
 			"$program" list variables --names)"
 		COMPREPLY=($(compgen -W "$words" -- "$current"))
@@ -134,7 +136,7 @@ _kernlens() {
 		if ((skip)); then
 			skip=0
 		elif [[ $word == -- || $word != -* ]]; then
-			[[ $command == record || $command == live || $command == stat || $command == @(latency|profile|why) ||
+			[[ $command == record || $command == live || $command == stat || $command == @(latency|profile|why|locks) ||
 				$command == count || $command == coverage ||
 				($command == path && $word == --) ]] || continue
 			[[ $word != -- ]] || ((i++))
@@ -148,7 +150,7 @@ _kernlens() {
 		_kernlens_argument "$program" "$command" "${COMP_WORDS[COMP_CWORD - 1]}" "$current"
 	elif [[ $current == -* ]]; then
 		COMPREPLY=($(compgen -W "${options//=/}" -- "$current"))
-	elif [[ $command == record || $command == live || $command == stat || $command == @(latency|profile|why) ||
+	elif [[ $command == record || $command == live || $command == stat || $command == @(latency|profile|why|locks) ||
 				$command == count || $command == coverage ]]; then
 		COMPREPLY=($(compgen -c -- "$current"))
 	else

@@ -82,5 +82,5 @@ complete -c kernlens -n '__kernlens_is help' -a '(kernlens help --commands)'
 complete -c kernlens -n '__kernlens_is list' -a '(kernlens list groups --names; kernlens list --names)'
 complete -c kernlens -n '__kernlens_is maskset' \
     -a 'list show set create delete export import use (kernlens maskset list --names)'
-complete -c kernlens -n '__kernlens_is record live stat profile latency why count coverage path' \
+complete -c kernlens -n '__kernlens_is record live stat profile latency why locks count coverage path' \
     -a '(__fish_complete_subcommand --fcs-skip=2)'

@@ -49,6 +49,7 @@ layers() {
 	crecord  cli/record/*
 	cprofile cli/profile/*
 	cwhy     cli/why/*
+	clocks   cli/locks/*
 	ctrace   cli/trace/*
 	cli      cli/*
 	shown    view/tui/tui.h
@@ -109,6 +110,7 @@ allowed() {
 	crecord  csession cformat cbase internal public
 	cprofile csession cbase internal public shown
 	cwhy     csession cbase internal public
+	clocks   csession cbase internal public
 	ctrace   cformat cbase internal public
 	cli      commands cbase internal public
 	view     internal public shown
@@ -122,7 +124,7 @@ order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
 	base format symbol reader block client ptrace symbolize splice plan record report monitor view
-	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord cprofile cwhy ctrace cli
+	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord cprofile cwhy clocks ctrace cli
 	END
 }
 

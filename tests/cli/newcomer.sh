@@ -57,7 +57,7 @@ answers "sched latency" 'kernlens latency -a'
 works "latency -a --duration 0.3" 'sleep'
 answers "probe --add vfs_read" "kernlens record -e 'fn:FUNCTION' -- COMMAND"
 answers "annotate vfs_read" 'kernlens blocks --asm FUNCTION'
-answers "lock contention" 'kernlens stat -a -e lock'
+answers "lock contention" 'kernlens locks -a --duration 5'
 answers "kmem record ls" 'kernlens stat -e mm'
 
 # ---------------------------------------------------------------------- strace

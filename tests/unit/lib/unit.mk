@@ -13,6 +13,7 @@
 #   lib-strace   system calls, signals and exits as strace prints them
 #   lib-profile  samples by function, object, task and CPU; trees of calls
 #   lib-why      where the time of a task went: waits, chains, CPUs, doubts
+#   lib-locks    waits for locks: pairs, owners, types, times, groups
 #   lib-tlv      tags, lengths and values of BER
 #   lib-ber      files in BER written, read, cut and damaged
 #   lib-maskset  masksets as text and files, each error with its position
@@ -31,7 +32,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest variables print strace profile why filter tlv ber maskset reader record stack jit address watch set program path \
+LIB_TEST_NAMES := config schema trace manifest variables print strace profile why locks filter tlv ber maskset reader record stack jit address watch set program path \
 	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens locks: which locks of the kernel tasks wait for. Records the waits into a trace, which
+ * is removed unless -o names it, and prints it as `-i TRACE` prints one that exists.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/common.h"
+#include "../base/numbers.h"
+#include "../base/output.h"
+#include "../session/recording.h"
+#include "print.h"
+
+enum {
+	KEY_BY = CLI_KEY_OWN,
+	KEY_TOP,
+	KEY_HISTOGRAM,
+	KEY_FORCE,
+};
+
+enum {
+	TOP_DEFAULT = 20,
+};
+
+/* Tasks that hold a lock are named by the events that name tasks. */
+#define EVENTS "contention_end,lttng_statedump_process_state,sched_process_fork"
+
+static const struct cli_option options[] = {
+	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
+	{ 'u', "user", "USER", "all tasks of a user" },
+	CLI_CGROUP_OPTIONS,
+	{ 'a', "all", NULL, "all tasks, and interrupts" },
+	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
+	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
+	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
+	{ KEY_BY, "by", "KEY", "lock (default), type, function, process, owner, stack" },
+	{ KEY_TOP, "top", "NUMBER", "rows of the table (20); 0: all" },
+	{ KEY_HISTOGRAM, "histogram", NULL, "also print how long waits were" },
+	{ 'o', "output", "TRACE", "keep the trace in this directory" },
+	{ KEY_FORCE, "force", NULL, "replace an existing trace there" },
+	{ 'i', "input", "TRACE", "print a trace that has been recorded" },
+	{},
+};
+
+/**
+ * struct locks_run - a run of the command
+ * @input: trace to print, NULL: record
+ */
+struct locks_run {
+	struct cli_recording recording;
+	struct cli_locks report;
+	const char *input;
+};
+
+/* ------------------------------------------------------------------- reading */
+
+static int read_trace(struct cli_locks *report, struct kl_trace *trace)
+{
+	struct kl_item item;
+	int error = 0;
+
+	report->locks = kl_locks_create(kl_trace_schema(trace));
+	report->stacks = kl_schema_stacks(kl_trace_schema(trace));
+	if (!report->locks)
+		return cli_library_error(-errno, NULL);
+	while (!error && kl_trace_next(trace, &item) > 0) {
+		if (item.kind == KL_ITEM_LOSS) {
+			report->lost += item.loss->records;
+			kl_locks_add_loss(report->locks);
+		} else {
+			error = kl_locks_add(report->locks, item.event);
+		}
+	}
+	return error ? cli_library_error(error, NULL) : CLI_OK;
+}
+
+static int print(void *context, const char *path)
+{
+	struct locks_run *lr = context;
+	struct kl_trace *trace = cli_open_trace(path);
+	int status = trace ? read_trace(&lr->report, trace) : CLI_FAILED;
+
+	if (!status && cli_settings.json) {
+		status = cli_locks_write_json(&lr->report);
+	} else if (!status) {
+		if (lr->input && !kl_locks_counts(lr->report.locks)->waits)
+			cli_note("waits for locks are recorded by kernlens locks -o, or with "
+				 "-e contention_begin:stack,contention_end");
+		if (lr->input)
+			cli_start_pager();
+		status = cli_locks_print(&lr->report, lr->input ? stdout : stderr);
+	}
+	kl_locks_destroy(lr->report.locks);
+	kl_trace_close(trace);
+	return status;
+}
+
+/* ------------------------------------------------------------------- options */
+
+static void take_key(struct locks_run *lr, const struct cli_parser *parser)
+{
+	for (unsigned int i = 0; i < KL_LOCKS_KEYS; i++)
+		if (!strcmp(parser->arg, cli_locks_keys[i])) {
+			lr->report.by = i;
+			return;
+		}
+	cli_usage_error(parser->command,
+			"--by: \"%s\" is not lock, type, function, process, owner or stack",
+			parser->arg);
+}
+
+static void take_option(struct locks_run *lr, const struct cli_parser *parser, int key)
+{
+	switch (key) {
+	case KEY_BY:
+		take_key(lr, parser);
+		break;
+	case KEY_TOP:
+		cli_take_number(parser, "--top", 1000000000, &lr->report.top);
+		break;
+	case KEY_HISTOGRAM:
+		lr->report.histogram = true;
+		break;
+	case 'o':
+		lr->recording.output = parser->arg;
+		break;
+	case KEY_FORCE:
+		lr->recording.force = true;
+		break;
+	case 'i':
+		lr->input = parser->arg;
+		break;
+	}
+}
+
+/* Locks are of the kernel: their addresses, and who holds them, are not for everyone. */
+static int check_rights(void)
+{
+	const uint32_t needed = KL_MAY_SEE_ALL | KL_MAY_SEE_ADDRESSES;
+	struct kl_device *device = cli_open_device();
+	uint32_t may;
+
+	if (!device)
+		return CLI_FAILED;
+	may = kl_device_info(device)->may;
+	kl_device_close(device);
+	if ((may & needed) == needed)
+		return CLI_OK;
+	return cli_error(-EPERM, "the kernel's locks require CAP_SYS_ADMIN; kernlens "
+				 "latency shows what your own tasks wait for");
+}
+
+static int exec_locks(const struct cli_command *self, int argc, char **argv)
+{
+	struct locks_run *lr = cli_alloc(sizeof(*lr));
+	struct cli_select *select = &lr->recording.session.select;
+	struct cli_parser parser;
+	int key, status;
+
+	lr->recording.session.command = self;
+	lr->recording.handler = KL_HANDLER_log;
+	lr->report.top = TOP_DEFAULT;
+	cli_select_init(select);
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser)))
+		if (!cli_select_option(select, &parser, key))
+			take_option(lr, &parser, key);
+	if (lr->input && (parser.n_words || cli_select_has_tasks(select) || lr->recording.output))
+		cli_usage_error(self, "-i prints a trace; it cannot be used with -o, a selection "
+				      "of tasks or a command");
+	if (lr->input) {
+		status = print(lr, lr->input);
+		free(lr);
+		return status;
+	}
+	cli_select_add(select, self, cli_format("contention_begin:stack"));
+	cli_select_add(select, self, cli_format(EVENTS));
+	if (parser.n_words)
+		select->words = parser.words;
+	status = check_rights();
+	if (!status)
+		status = cli_recording_run(&lr->recording, print, lr);
+	free(lr);
+	return status;
+}
+
+const struct cli_command_ops cmd_locks = {
+	.options = options,
+	.runs_command = true,
+	.text = "Shows which locks of the kernel tasks wait for, how long, in which functions,\n"
+		"and which tasks hold them. The results go to stderr; with -i, to stdout.\n"
+		"\n"
+		"  kernlens locks -a --duration 10\n"
+		"  kernlens locks -- make -j8\n"
+		"  kernlens locks -p 1234 --duration 5 --by stack\n",
+	.exec = exec_locks,
+};
