@@ -141,7 +141,7 @@ test-kcsan:
 	KL_TEST_TIMEOUT=7200 tests/run --kcsan
 
 test-long:
-	scripts/deps build vm test bench
+	scripts/deps build vm test bench package
 	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" \
 		VARIANTS="$(KERNELS)" CORE_KERNELS="$(CORE_KERNELS) $(shell vm/kernels --more)" \
 		all test-programs core-tests fuzzers
