@@ -56,8 +56,9 @@ struct locks_run {
 
 /* ------------------------------------------------------------------- reading */
 
-static int read_trace(struct cli_locks *report, struct kl_trace *trace)
+static int read_trace(struct locks_run *lr, struct kl_trace *trace)
 {
+	struct cli_locks *report = &lr->report;
 	struct kl_item item;
 	int error = 0;
 
@@ -69,7 +70,7 @@ static int read_trace(struct cli_locks *report, struct kl_trace *trace)
 		if (item.kind == KL_ITEM_LOSS) {
 			report->lost += item.loss->records;
 			kl_locks_add_loss(report->locks);
-		} else {
+		} else if (!cli_recording_is_own(&lr->recording, item.event)) {
 			error = kl_locks_add(report->locks, item.event);
 		}
 	}
@@ -80,7 +81,7 @@ static int print(void *context, const char *path)
 {
 	struct locks_run *lr = context;
 	struct kl_trace *trace = cli_open_trace(path);
-	int status = trace ? read_trace(&lr->report, trace) : CLI_FAILED;
+	int status = trace ? read_trace(lr, trace) : CLI_FAILED;
 
 	if (!status && cli_settings.json) {
 		status = cli_locks_write_json(&lr->report);

@@ -84,14 +84,6 @@ struct profile_run {
 
 /* ------------------------------------------------------------------- reading */
 
-static bool is_own(const struct profile_run *pr, const struct kl_event *event)
-{
-	const pid_t *own = pr->recording.own;
-
-	return !pr->self && event->task.pid &&
-	       (event->task.pid == own[0] || event->task.pid == own[1]);
-}
-
 /* The profile of an open trace, or NULL after an error message. */
 static struct kl_profile *read_trace(const struct profile_run *pr, struct kl_trace *trace,
 				     struct cli_profile *losses)
@@ -111,7 +103,7 @@ static struct kl_profile *read_trace(const struct profile_run *pr, struct kl_tra
 		if (item.kind == KL_ITEM_LOSS)
 			*(item.loss->kind == KL_LOSS_UNSEEN ? &losses->late : &losses->lost) +=
 				item.loss->records;
-		else if (!is_own(pr, item.event))
+		else if (pr->self || !cli_recording_is_own(&pr->recording, item.event))
 			error = kl_profile_add(profile, item.event);
 	}
 	if (!error)

@@ -87,6 +87,11 @@ static int record_and_use(struct cli_recording *r, cli_recording_fn use, void *c
 	return status;
 }
 
+bool cli_recording_is_own(const struct cli_recording *r, const struct kl_event *event)
+{
+	return event->task.pid && (event->task.pid == r->own[0] || event->task.pid == r->own[1]);
+}
+
 int cli_recording_run(struct cli_recording *r, cli_recording_fn use, void *context)
 {
 	int status = cli_run_init(&r->run, &r->session);

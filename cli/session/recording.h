@@ -29,6 +29,13 @@ struct cli_recording {
 	pid_t own[2];
 };
 
+/**
+ * cli_recording_is_own - does an event belong to kernlens itself?
+ * @recording: recording; of a trace that was recorded earlier, nothing is known
+ * @event: event of the trace
+ */
+bool cli_recording_is_own(const struct cli_recording *recording, const struct kl_event *event);
+
 /* Uses a trace that has been recorded. Returns the exit status, after an error message. */
 typedef int (*cli_recording_fn)(void *context, const char *path);
 

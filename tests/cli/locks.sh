@@ -67,12 +67,13 @@ echo >$tracing/set_ftrace_filter
 	echo nop >$tracing/current_tracer
 	echo 0 >$tracing/options/hash-ptr
 } 2>/dev/null
-kl locks --json --top 0 -o both -a -- bash -c 'echo 1 >'$tracing'/tracing_on
+kl locks -o both -a -- bash -c 'echo 1 >'$tracing'/tracing_on
 	python3 "$0" write "$1" & for i in 1 2 3; do find /usr/share/doc /usr/lib/python3 | dd bs=4k status=none; done >/dev/null & find /usr/share/doc >/dev/null
 	wait
 	echo 0 >'$tracing'/tracing_on' "$here/locks.py" "$work/file"
 expect "with ftrace beside it" 0
 cat $tracing/trace >seen
+kl locks --json --top 0 -i both
 python3 "$here/locks.py" compare "$work/out" seen >compared
 tap "compared with ftrace" compared
 echo 0 >$tracing/events/lock/enable

@@ -129,7 +129,7 @@ void kl_locks_add_loss(struct kl_locks *locks);
 
 /**
  * kl_locks_counts - what the waits are made from
- * @locks: waits
+ * @locks: waits, complete
  *
  * Valid until the next call of a function.
  */
