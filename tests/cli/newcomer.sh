@@ -51,7 +51,7 @@ answers "profile -g ls" '--callees or --callers'
 works "stat -a -e tick:99:stack --duration 0.5" 'tick:99'
 answers "record -e cycles ls" 'tick:99:stack'
 works "record -q -o running -p $pid --duration 0.2"
-works "top -n 1 -d 0.5" 'samples at 99 Hz'
+works "top -n 1 -d 0.5" 'samples? at 99 Hz'
 answers "trace ls" 'kernlens live --format strace -- COMMAND'
 answers "sched latency" 'kernlens latency -a'
 works "latency -a --duration 0.3" 'sleep'
