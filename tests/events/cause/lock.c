@@ -6,6 +6,7 @@
 
 #define THREADS 4
 #define TIMES 100
+#define LONG_BYTES (32u << 20)
 
 static int pipes[2];
 
@@ -32,6 +33,40 @@ static void *work(void *data)
 	return NULL;
 }
 
+/*
+ * A process writes much into a file, which holds the file's lock; then this one writes, too. On the
+ * same CPU, it does not spin for the lock.
+ */
+static void wait_for_owner(void)
+{
+	char *data = calloc(1, LONG_BYTES);
+	int fd = memfd_create("contended", 0);
+	cpu_set_t cpus;
+	pid_t owner;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	if (!data)
+		DIE("calloc");
+	CHECK(fd);
+	CHECK(sched_setaffinity(0, sizeof(cpus), &cpus));
+	owner = fork();
+	CHECK(owner);
+	for (int i = 0; i < 4; i++)
+		if (!owner) {
+			CHECK(pwrite(fd, data, LONG_BYTES, 0));
+		} else {
+			usleep(20000);
+			CHECK(pwrite(fd, data, 1, 0));
+		}
+	if (!owner)
+		_exit(0);
+	fact("contention_begin owner_tid=%d", owner);
+	CHECK(waitpid(owner, NULL, 0));
+	close(fd);
+	free(data);
+}
+
 int main(void)
 {
 	pthread_t thread[THREADS];
@@ -42,5 +77,6 @@ int main(void)
 			DIE("pthread_create");
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
+	wait_for_owner();
 	return 0;
 }
