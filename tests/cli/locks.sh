@@ -76,7 +76,15 @@ cat $tracing/trace >seen
 kl locks --json --top 0 -i both
 python3 "$here/locks.py" compare "$work/out" seen >compared
 tap "compared with ftrace" compared
-echo 0 >$tracing/events/lock/enable
+# Other tests use ftrace, too.
+{
+	echo 0 >$tracing/events/lock/enable
+	echo 1 >$tracing/options/hash-ptr
+	echo local >$tracing/trace_clock
+	echo 1408 >$tracing/buffer_size_kb
+	echo >$tracing/trace
+	echo 1 >$tracing/tracing_on
+} 2>/dev/null
 
 # One task only.
 kl locks -p $$ --json --duration 0.2
