@@ -424,6 +424,17 @@ struct kl_device *cli_open_device(void)
 	return NULL;
 }
 
+int cli_rights(uint32_t *may)
+{
+	struct kl_device *device = cli_open_device();
+
+	if (!device)
+		return CLI_FAILED;
+	*may = kl_device_info(device)->may;
+	kl_device_close(device);
+	return CLI_OK;
+}
+
 struct kl_trace *cli_open_trace(const char *path)
 {
 	struct kl_trace *trace;

@@ -114,6 +114,14 @@ char *cli_print_ns(char text[CLI_NUMBER_MAX], uint64_t ns);
 /* The same without padding */
 char *cli_print_time(char text[CLI_NUMBER_MAX], uint64_t ns);
 
+/**
+ * cli_rights - what this user may see and do
+ * @may: out: KL_MAY_*
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_rights(uint32_t *may);
+
 /*
  * Make arbitrary bytes, or a task's name, safe for the terminal. The result is static, until the
  * next call of either function; very long text is truncated.

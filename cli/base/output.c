@@ -316,6 +316,14 @@ static unsigned int fit(const struct cli_table *table, int *width, int room)
 	return columns;
 }
 
+void cli_table_add_bar(struct cli_table *table, uint64_t count, uint64_t most)
+{
+	static const char bar[] = "########################################";
+	const uint64_t width = sizeof(bar) - 1;
+
+	cli_table_add(table, "%.*s", (int)((count * width + most - 1) / most), bar);
+}
+
 void cli_table_print(struct cli_table *table, FILE *file, unsigned int indent)
 {
 	unsigned int room = room_of(file), columns = table->columns;

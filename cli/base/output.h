@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include <kernlens/buffer.h>
@@ -90,6 +91,9 @@ struct cli_table *cli_table_create(const char *heads);
 /* Add the next cell; the next row starts when all columns are filled. */
 void cli_table_add(struct cli_table *table, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Add a bar as the next cell, of @count out of @most; only 0 has none. */
+void cli_table_add_bar(struct cli_table *table, uint64_t count, uint64_t most);
 
 /**
  * cli_table_print - print a table and free it

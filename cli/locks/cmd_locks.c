@@ -140,15 +140,11 @@ static void take_option(struct locks_run *lr, const struct cli_parser *parser, i
 static int check_rights(void)
 {
 	const uint32_t needed = KL_MAY_SEE_ALL | KL_MAY_SEE_ADDRESSES;
-	struct kl_device *device = cli_open_device();
 	uint32_t may;
+	int status = cli_rights(&may);
 
-	if (!device)
-		return CLI_FAILED;
-	may = kl_device_info(device)->may;
-	kl_device_close(device);
-	if ((may & needed) == needed)
-		return CLI_OK;
+	if (status || (may & needed) == needed)
+		return status;
 	return cli_error(-EPERM, "the kernel's locks require CAP_SYS_ADMIN; kernlens "
 				 "latency shows what your own tasks wait for");
 }

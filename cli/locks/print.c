@@ -152,7 +152,6 @@ static void print_stacks(const struct cli_locks *l, const struct kl_lock_row *ro
 
 static void print_histogram(const struct kl_lock_row *rows, size_t n, FILE *file)
 {
-	static const char bar[] = "########################################";
 	struct cli_table *table = cli_table_create(">FROM|>BELOW|>WAITS|");
 	uint64_t sum[KL_LOCK_BUCKETS] = { 0 }, most = 1;
 	char text[CLI_NUMBER_MAX];
@@ -172,7 +171,7 @@ static void print_histogram(const struct kl_lock_row *rows, size_t n, FILE *file
 		cli_table_add(table, "%s",
 			      i < KL_LOCK_BUCKETS - 1 ? cli_print_ns(text, 1ull << i) : "");
 		cli_table_add(table, "%s", cli_print_count(text, sum[i]));
-		cli_table_add(table, "%.*s", (int)(sum[i] * (sizeof(bar) - 1) / most), bar);
+		cli_table_add_bar(table, sum[i], most);
 	}
 	fprintf(file, "\n");
 	cli_table_print(table, file, 0);

@@ -10,10 +10,6 @@
 #include "../base/output.h"
 #include "aggregate.h"
 
-enum {
-	BAR_WIDTH = 40,
-};
-
 /* A rule being printed. @text: scratch space for a key, a value or stack traces. */
 struct view {
 	const struct cli_session *session;
@@ -159,7 +155,6 @@ static void print_entries(struct view *v)
 
 static void print_buckets(struct view *v, const struct kl_aggregate_entry *entry)
 {
-	static const char bar[] = "########################################";
 	struct cli_table *table = cli_table_create(">value|>count|");
 	unsigned int first = KL_HIST_BUCKETS, last = 0;
 	char number[CLI_NUMBER_MAX];
@@ -173,11 +168,9 @@ static void print_buckets(struct view *v, const struct kl_aggregate_entry *entry
 		most = entry->bucket[i] > most ? entry->bucket[i] : most;
 	}
 	for (unsigned int i = first; i <= last; i++) {
-		int width = (int)((entry->bucket[i] * BAR_WIDTH + most - 1) / most);
-
 		cli_table_add(table, "%s", bucket_text(v, i));
 		cli_table_add(table, "%s", cli_print_count(number, entry->bucket[i]));
-		cli_table_add(table, "%.*s", width, bar);
+		cli_table_add_bar(table, entry->bucket[i], most);
 	}
 	cli_table_print(table, v->file, 4);
 }

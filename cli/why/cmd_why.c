@@ -270,14 +270,12 @@ static void check_options(struct why_run *wr, struct cli_parser *parser)
 static int choose(struct why_run *wr)
 {
 	struct cli_session *session = &wr->recording.session;
-	struct kl_device *device = cli_open_device();
 	bool all, addresses;
 	uint32_t may;
+	int status = cli_rights(&may);
 
-	if (!device)
-		return CLI_FAILED;
-	may = kl_device_info(device)->may;
-	kl_device_close(device);
+	if (status)
+		return status;
 	all = may & KL_MAY_SEE_ALL;
 	addresses = may & KL_MAY_SEE_ADDRESSES;
 	cli_select_add(&session->select, session->command,

@@ -38,7 +38,7 @@ struct wait {
 	uint32_t type;
 };
 
-/* A wait that may be in progress. Key: of who waits and the lock. */
+/* A wait that may be in progress. Key: hash of the waiting task and the lock. */
 struct pending {
 	uint64_t key;
 	bool open;
@@ -439,29 +439,24 @@ static void describe(struct kl_locks *locks, struct kl_lock_row *row, const stru
 	}
 }
 
-/* The number of a row, plus 1. Key: that of the row, plus 1. */
-struct place {
-	uint64_t key;
-	uint64_t number;
-};
-
-static struct kl_lock_row *row_of(struct kl_hash *places, struct kl_lock_row **rows, size_t *n,
+/* The row of a key, which may be new; @keys numbers them. Returns NULL if memory is short. */
+static struct kl_lock_row *row_of(struct kl_profile_list *keys, struct kl_lock_row **rows,
 				  size_t *room, uint64_t key)
 {
-	struct place *place = kl_hash_get(places, key + 1);
+	const size_t before = keys->n;
+	int64_t number = kl_profile_list_add(keys, &key);
 	struct kl_lock_row *grown;
 
-	if (!place)
+	if (number < 0)
 		return NULL;
-	if (place->number)
-		return &(*rows)[place->number - 1];
-	grown = kl_array_grow(*rows, *n, room, sizeof(*grown));
-	if (!grown)
-		return NULL;
-	*rows = grown;
-	place->number = *n + 1;
-	grown[*n] = (struct kl_lock_row){ .key = key };
-	return &grown[(*n)++];
+	if (keys->n > before) {
+		grown = kl_array_grow(*rows, before, room, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		*rows = grown;
+		grown[before] = (struct kl_lock_row){ .key = key };
+	}
+	return &(*rows)[number];
 }
 
 static int longest_first(const void *left, const void *right)
@@ -476,18 +471,17 @@ static int longest_first(const void *left, const void *right)
 struct kl_lock_row *kl_locks_rows(struct kl_locks *locks, enum kl_lock_key by,
 				  enum kl_lock_key within, uint64_t key, size_t *n)
 {
-	struct kl_hash places = { .size = sizeof(struct place) };
+	struct kl_profile_list keys = { .size = sizeof(uint64_t) };
 	struct kl_lock_row *rows = NULL, *row = NULL;
 	size_t room = 0;
 	int error = finish_all(locks);
 
-	*n = 0;
 	for (size_t i = 0; i < locks->waits.n && !error; i++) {
 		const struct wait *wait = (const struct wait *)locks->waits.element + i;
 
 		if (within != KL_LOCKS_KEYS && key_of(wait, within) != key)
 			continue;
-		row = row_of(&places, &rows, n, &room, key_of(wait, by));
+		row = row_of(&keys, &rows, &room, key_of(wait, by));
 		if (!row) {
 			error = -ENOMEM;
 			break;
@@ -496,8 +490,10 @@ struct kl_lock_row *kl_locks_rows(struct kl_locks *locks, enum kl_lock_key by,
 			describe(locks, row, wait, by);
 		add_sum(&row->sum, &locks->sum[i]);
 	}
-	kl_hash_deinit(&places);
+	*n = keys.n;
+	kl_profile_list_deinit(&keys);
 	if (error) {
+		*n = 0;
 		free(rows);
 		errno = ENOMEM;
 		return NULL;

@@ -497,7 +497,7 @@ static void stop(const pid_t *child)
 int main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 30, end;
-	uint32_t most = argc > 3 ? (uint32_t)atoi(argv[3]) : UINT32_MAX, cycles = 0;
+	uint32_t most = argc > 3 ? (uint32_t)atoi(argv[3]) : UINT32_MAX, cycles;
 	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
 	pid_t child[DISTURBERS], watcher;
 	struct text text;
@@ -524,11 +524,11 @@ int main(int argc, char **argv)
 	watcher = watch();
 	set_ready(true);
 	/* On a slow machine, a few cycles may have chosen only functions that never run. */
-	for (end = now() + seconds; ok && now() < end + (passed ? 0 : 2 * seconds) && cycles < most;
-	     cycles++) {
-		ok = cycle(cycles % 2);
-		shared->cycles++;
-	}
+	for (end = now() + seconds;
+	     ok && now() < end + (passed ? 0 : 2 * seconds) && shared->cycles < most;
+	     shared->cycles++)
+		ok = cycle(shared->cycles % 2);
+	cycles = shared->cycles;
 	set_ready(false);
 	kill(watcher, SIGKILL);
 	waitpid(watcher, NULL, 0);
