@@ -11,7 +11,7 @@
 #include "plan.h"
 
 /* Read the kernel's text when the first block is requested. */
-static int open_blocks(struct kl_plan *plan)
+int kl_plan_open_blocks(struct kl_plan *plan)
 {
 	const struct kl_symbols *symbols = kl_plan_symbols(plan);
 
@@ -24,8 +24,7 @@ static int open_blocks(struct kl_plan *plan)
 }
 
 /* Record the point of the next event. */
-static int note_point(struct kl_plan *plan, size_t function, const struct kl_block_want *want,
-		      uint32_t block)
+static int note_point(struct kl_plan *plan, size_t function, uint32_t block, bool behind)
 {
 	void *grown = kl_array_grow(plan->points, plan->n_points, &plan->points_room,
 				    sizeof(*plan->points));
@@ -37,12 +36,27 @@ static int note_point(struct kl_plan *plan, size_t function, const struct kl_blo
 		.function = function,
 		.target = {
 			.block = block,
-			.behind = want->behind,
+			.behind = behind,
 			.instrument = KL_INSTRUMENT_FIRE,
 			.event = (uint32_t)(KL_EV_DYNAMIC + plan->n_events),
 		},
 	};
 	return 0;
+}
+
+int kl_plan_add_point(struct kl_plan *plan, struct kl_plan_place *place, size_t function,
+		      uint32_t block, bool behind)
+{
+	size_t events = plan->n_events;
+	int ret = note_point(plan, function, block, behind);
+
+	place->event = (struct kl_plan_event){ .kind = KL_SOURCE_KIND_BLOCK };
+	if (!ret)
+		ret = kl_plan_add_place(plan, place);
+	/* Another maskset already has it. */
+	if (ret || plan->n_events == events)
+		plan->n_points--;
+	return ret;
 }
 
 /* State while visiting the functions that a text names. */
@@ -58,10 +72,7 @@ static int add_block(struct search *search, size_t function, const struct kl_blo
 {
 	const struct kl_block_want *want = search->want;
 	struct kl_plan_place *place = search->place;
-	struct kl_plan *plan = search->plan;
 	const char *behind = want->behind ? ":post" : "";
-	size_t events = plan->n_events;
-	int ret;
 
 	if (want->at_offset)
 		snprintf(place->name, sizeof(place->name), "block:%s+0x%x%s", g->function.name,
@@ -71,14 +82,7 @@ static int add_block(struct search *search, size_t function, const struct kl_blo
 			 behind);
 	snprintf(place->help, sizeof(place->help), "%s of basic block %u, %u bytes into %s",
 		 want->behind ? "End" : "Start", block, g->block[block].begin, g->function.name);
-	place->event = (struct kl_plan_event){ .kind = KL_SOURCE_KIND_BLOCK };
-	ret = note_point(plan, function, want, block);
-	if (!ret)
-		ret = kl_plan_add_place(plan, place);
-	/* Another maskset already has it. */
-	if (ret || plan->n_events == events)
-		plan->n_points--;
-	return ret;
+	return kl_plan_add_point(search->plan, place, function, block, want->behind);
 }
 
 static int add_function(void *context, size_t function)
@@ -103,7 +107,7 @@ int kl_plan_add_blocks(struct kl_plan *plan, struct kl_plan_place *place, const 
 {
 	struct kl_block_want want = {};
 	struct search search = { .plan = plan, .place = place, .want = &want };
-	int ret = open_blocks(plan);
+	int ret = kl_plan_open_blocks(plan);
 
 	if (!ret)
 		ret = kl_block_want_parse(&want, pattern);

@@ -464,6 +464,9 @@ int kl_plan_define(struct kl_plan *plan, const char *list, const struct kl_spec 
 	case KL_PLACE_BLOCK:
 		ret = kl_plan_add_blocks(plan, &place, pattern);
 		break;
+	case KL_PLACE_CALL:
+		ret = kl_plan_add_calls(plan, &place, pattern);
+		break;
 	case KL_PLACE_USDT:
 		ret = kl_plan_add_usdt(plan, &place, pattern);
 		break;

@@ -227,10 +227,18 @@ int kl_plan_add_usdt(struct kl_plan *plan, struct kl_plan_place *place, const ch
 
 /* block.c: add the points that @pattern names after `block:`; have the session splice them. */
 int kl_plan_add_blocks(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern);
+/* Add the kernel's text; fails with an error text. */
+int kl_plan_open_blocks(struct kl_plan *plan);
+/* Add the event of @place, which is fired at a point of a function. */
+int kl_plan_add_point(struct kl_plan *plan, struct kl_plan_place *place, size_t function,
+		      uint32_t block, bool behind);
 int kl_plan_splice(struct kl_plan *plan, struct kl_session *session);
 void kl_plan_free_blocks(struct kl_plan *plan);
 
-/* block_program.c: the same for `block:` with a program. */
+/* call.c: add the calls from the functions that @pattern names after `call:`. */
+int kl_plan_add_calls(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern);
+
+/* block_program.c: the blocks of a program. */
 int kl_plan_add_program_blocks(struct kl_plan *plan, struct kl_plan_place *place);
 
 /* module.c: types of the loaded modules, on top of the kernel's. */

@@ -201,6 +201,7 @@ static const struct {
 } kinds[] = {
 	{ "tp:", KL_PLACE_TRACEPOINT }, { "fn:", KL_PLACE_FUNCTION },	{ "tick:", KL_PLACE_TICK },
 	{ "block:", KL_PLACE_BLOCK },	{ "uprobe:", KL_PLACE_UPROBE }, { "usdt:", KL_PLACE_USDT },
+	{ "call:", KL_PLACE_CALL },
 };
 
 static bool takes_word(const char *at, const char *word)
@@ -250,10 +251,10 @@ static int take_file(const char *list, const char **at, struct kl_spec *spec)
 	return spec->kind == KL_PLACE_USDT ? take_marker(list, at, spec) : 0;
 }
 
-/* A pattern of events may contain a colon, GROUP:GLOB, unless a handler follows it. */
+/* A pattern may contain a colon, unless a handler follows it. */
 static const char *end_of_pattern(const char *at)
 {
-	const char *end = at + strcspn(at, ":,/ \t");
+	const char *end = end_of_word(at);
 	size_t length;
 
 	if (*end != ':')
@@ -267,6 +268,28 @@ static const char *end_of_pattern(const char *at)
 	if (end[1 + length] == '(')
 		return end;
 	return end + 1 + length;
+}
+
+/* Parse [MODULE:]FUNCTION:CALLED. */
+static int take_call(const char *list, const char **at, struct kl_spec *spec)
+{
+	const char *first = end_of_word(*at), *second = end_of_pattern(*at), *third = second;
+
+	if (second != first && !takes_word(second, "ret"))
+		third = end_of_pattern(first + 1);
+	if (second == first)
+		return kl_spec_fail(list, *at, "expected call:[MODULE:]FUNCTION:CALLED");
+	if (third == second) {
+		spec->place = trim(*at, first);
+		spec->symbol = trim(first + 1, second);
+	} else {
+		spec->place = trim(*at, second);
+		spec->symbol = trim(second + 1, third);
+	}
+	*at = third;
+	if (!spec->symbol.length)
+		return kl_spec_fail(list, *at, "expected the name of a called function");
+	return 0;
 }
 
 static int take_place(const char *list, const char **at, struct kl_spec *spec)
@@ -289,6 +312,10 @@ static int take_place(const char *list, const char **at, struct kl_spec *spec)
 		ret = take_file(list, at, spec);
 		if (ret)
 			return ret;
+	} else if (spec->kind == KL_PLACE_CALL) {
+		ret = take_call(list, at, spec);
+		if (ret)
+			return ret;
 	} else {
 		end = spec->kind == KL_PLACE_EVENT ? end_of_pattern(*at) : end_of_word(*at);
 		spec->place = trim(*at, end);
@@ -296,7 +323,8 @@ static int take_place(const char *list, const char **at, struct kl_spec *spec)
 	}
 	if (!spec->place.length)
 		return kl_spec_fail(list, *at, "expected an event");
-	if ((spec->kind == KL_PLACE_FUNCTION || spec->kind == KL_PLACE_UPROBE) &&
+	if ((spec->kind == KL_PLACE_FUNCTION || spec->kind == KL_PLACE_UPROBE ||
+	     spec->kind == KL_PLACE_CALL) &&
 	    takes_word(*at, "ret")) {
 		spec->ret = true;
 		*at += strlen(":ret");

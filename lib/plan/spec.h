@@ -20,6 +20,7 @@ enum kl_place_kind {
 	KL_PLACE_FUNCTION, /* fn:NAME or fn:NAME:ret */
 	KL_PLACE_TICK, /* tick:HZ */
 	KL_PLACE_BLOCK, /* block:FUNCTION[+OFFSET|#NUMBER][:post] */
+	KL_PLACE_CALL, /* call:[MODULE:]FUNCTION:CALLED or call:[MODULE:]FUNCTION:CALLED:ret */
 	KL_PLACE_UPROBE, /* uprobe:PATH:SYMBOL or uprobe:PATH:SYMBOL:ret */
 	KL_PLACE_USDT, /* usdt:PATH:PROVIDER:NAME */
 	KL_PLACE_PROGRAM_BLOCK, /* block:PATH:FUNCTION[+OFFSET|#NUMBER][:post] */
@@ -49,9 +50,10 @@ static inline bool kl_part_is(const struct kl_part *part, const char *name)
  * @whole: the whole text
  * @kind: kind of the probe point
  * @place: an event pattern, or what follows `tp:`, `fn:` ...
- * @symbol: of a uprobe; name of a marker; for a program's block, what follows the path
+ * @symbol: of a uprobe; name of a marker; for a program's block, what follows the path; for
+ *          calls, the called function
  * @provider: of a marker
- * @ret: the return of a function
+ * @ret: the return of a function, or from a call
  * @behind: the end of a block
  * @filter: between the slashes
  * @handler: its name
