@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens locks: which locks of the kernel tasks wait for. Records the waits into a trace, which
- * is removed unless -o names it, and prints it as `-i TRACE` prints one that exists.
+ * kernlens locks: which locks of the kernel tasks wait for, or with --module, how a module uses
+ * locks. Records the waits, or the calls, into a trace, which is removed unless -o names it, and
+ * prints it as `-i TRACE` prints one that exists.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,12 +13,15 @@
 #include "../base/output.h"
 #include "../session/recording.h"
 #include "print.h"
+#include "use.h"
 
 enum {
 	KEY_BY = CLI_KEY_OWN,
 	KEY_TOP,
 	KEY_HISTOGRAM,
 	KEY_FORCE,
+	KEY_MODULE,
+	KEY_LONGER,
 };
 
 enum {
@@ -38,6 +42,9 @@ static const struct cli_option options[] = {
 	{ KEY_BY, "by", "KEY", "lock (default), type, function, process, owner, stack" },
 	{ KEY_TOP, "top", "NUMBER", "rows of the table (20); 0: all" },
 	{ KEY_HISTOGRAM, "histogram", NULL, "also print how long waits were" },
+	{ KEY_MODULE, "module", "NAME",
+	  "what this module does with locks, and what is wrong with it" },
+	{ KEY_LONGER, "longer", "MS", "with --module: report locks held longer" },
 	{ 'o', "output", "TRACE", "keep the trace in this directory" },
 	{ KEY_FORCE, "force", NULL, "replace an existing trace there" },
 	{ 'i', "input", "TRACE", "print a trace that has been recorded" },
@@ -47,11 +54,15 @@ static const struct cli_option options[] = {
 /**
  * struct locks_run - a run of the command
  * @input: trace to print, NULL: record
+ * @module: --module, or NULL
+ * @longer_ms: --longer; 0: not given
  */
 struct locks_run {
 	struct cli_recording recording;
 	struct cli_locks report;
 	const char *input;
+	const char *module;
+	uint64_t longer_ms;
 };
 
 /* ------------------------------------------------------------------- reading */
@@ -77,11 +88,32 @@ static int read_trace(struct locks_run *lr, struct kl_trace *trace)
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
 
+/* A trace that has been recorded with --module. */
+static int print_use(const struct locks_run *lr, struct kl_trace *trace)
+{
+	const struct cli_lock_use how = {
+		.limit_ns = lr->longer_ms * 1000000,
+		.top = (size_t)lr->report.top,
+		.plan = lr->input ? NULL : lr->recording.session.plan,
+	};
+
+	if (lr->input && !cli_settings.json)
+		cli_start_pager();
+	return cli_lock_use_print(trace, &how, lr->input ? stdout : stderr);
+}
+
 static int print(void *context, const char *path)
 {
 	struct locks_run *lr = context;
 	struct kl_trace *trace = cli_open_trace(path);
-	int status = trace ? read_trace(lr, trace) : CLI_FAILED;
+	int status;
+
+	if (trace && kl_lock_use_is_in(kl_trace_schema(trace))) {
+		status = print_use(lr, trace);
+		kl_trace_close(trace);
+		return status;
+	}
+	status = trace ? read_trace(lr, trace) : CLI_FAILED;
 
 	if (!status && cli_settings.json) {
 		status = cli_locks_write_json(&lr->report);
@@ -127,6 +159,12 @@ static void take_option(struct locks_run *lr, const struct cli_parser *parser, i
 	case 'o':
 		lr->recording.output = parser->arg;
 		break;
+	case KEY_MODULE:
+		lr->module = parser->arg;
+		break;
+	case KEY_LONGER:
+		cli_take_number(parser, "--longer", 1000000000, &lr->longer_ms);
+		break;
 	case KEY_FORCE:
 		lr->recording.force = true;
 		break;
@@ -164,16 +202,24 @@ static int exec_locks(const struct cli_command *self, int argc, char **argv)
 	while ((key = cli_parse(&parser)))
 		if (!cli_select_option(select, &parser, key))
 			take_option(lr, &parser, key);
-	if (lr->input && (parser.n_words || cli_select_has_tasks(select) || lr->recording.output))
-		cli_usage_error(self, "-i prints a trace; it cannot be used with -o, a selection "
-				      "of tasks or a command");
+	if (lr->input &&
+	    (parser.n_words || cli_select_has_tasks(select) || lr->recording.output || lr->module))
+		cli_usage_error(self, "-i prints a trace; it cannot be used with -o, --module, "
+				      "a selection of tasks or a command");
 	if (lr->input) {
 		status = print(lr, lr->input);
 		free(lr);
 		return status;
 	}
-	cli_select_add(select, self, cli_format("contention_begin:stack"));
-	cli_select_add(select, self, cli_format(EVENTS));
+	if (lr->module) {
+		if (cli_select_has_tasks(select) && !select->all)
+			cli_usage_error(self, "--module records the calls of all tasks");
+		select->all = true;
+		cli_lock_use_select(select, self, lr->module);
+	} else {
+		cli_select_add(select, self, cli_format("contention_begin:stack"));
+		cli_select_add(select, self, cli_format(EVENTS));
+	}
 	if (parser.n_words)
 		select->words = parser.words;
 	status = check_rights();
@@ -191,6 +237,11 @@ const struct cli_command_ops cmd_locks = {
 		"\n"
 		"  kernlens locks -a --duration 10\n"
 		"  kernlens locks -- make -j8\n"
-		"  kernlens locks -p 1234 --duration 5 --by stack\n",
+		"  kernlens locks -p 1234 --duration 5 --by stack\n"
+		"\n"
+		"With --module, shows what is wrong with how a module takes and releases locks,\n"
+		"and how long it holds them.\n"
+		"\n"
+		"  kernlens locks --module ext4 -- cp -r /usr/include /mnt\n",
 	.exec = exec_locks,
 };

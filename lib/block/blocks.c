@@ -227,3 +227,8 @@ int kl_blocks_survey(struct kl_blocks *blocks, struct kl_block_survey *survey)
 	}
 	return 0;
 }
+
+int kl_blocks_read(const struct kl_blocks *blocks, uint64_t address, void *to, size_t bytes)
+{
+	return kl_text_read(blocks, address, to, bytes);
+}

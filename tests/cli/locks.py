@@ -82,12 +82,12 @@ def compare(path, text):
         total += ns
         our_total += row["ns"]
     # A wait may begin or end some milliseconds later for one of the two: the processor may be
-    # another's between their probes.
+    # another's between their probes; there may be few waits.
     print(f"# {our_total} ns, ftrace: {total} ns")
     print(f"# ftrace has {len(theirs)} locks, {sum(n for n, _ in theirs.values())} waits")
     check(theirs, "ftrace has seen waits")
     check(same == len(theirs), f"as many for each of {len(theirs)} locks")
-    check(abs(our_total - total) <= 0.05 * total, "that took as long")
+    check(abs(our_total - total) <= 0.05 * total + 20e6, "that took as long")
     print(f"1..{tests}")
     return failed > 0
 

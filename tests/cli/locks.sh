@@ -91,6 +91,49 @@ kl locks -p $$ --json --duration 0.2
 expect "a process" 0
 json "waits of no others" '.waits == 0 or all(.rows[]; .waits > 0)'
 
+# Calls of locking functions by a module whose faults are known; a kernel that checks locks would end.
+if [[ ! -e /proc/lockdep ]]; then
+	insmod "$here/../../build/$(uname -r)/kl_locking.ko"
+	run=/sys/module/kl_locking/parameters/run
+	kl stat --json -e 'call:kl_locking:*:mutex_lock :count, call:kl_locking:right_nested:mutex_unlock:count' -- \
+		sh -c "echo right_nested >$run"
+	expect "calls of a function" 0
+	json "from all functions" '[.events[] | select(.name | endswith(":mutex_lock")) | .count] | add == 4'
+	json "from one function" '[.events[] | select(.name | endswith(":mutex_unlock"))] |
+		length == 4 and all(.[]; (.name | startswith("call:right_nested+0x")) and .count == 1)'
+	kl locks --json --module kl_locking --longer 200 -o use -- sh -c "for name in \$(cat $run); do echo \$name >$run; done"
+	expect "what a module does with locks" 0
+	xargs python3 "$here/locks_use.py" "$work/out" <$run >faults
+	tap "faults" faults
+	cp "$work/out" live
+	kl locks --json -i use --longer 200
+	check "a trace that is kept says the same" cmp <(jq '[.faults[] | select(.kind != "kept" and .kind != "left")]' live) \
+		<(jq '[.faults[] | select(.kind != "kept" and .kind != "left")]' "$work/out")
+	json "and not what memory says now" '[.faults[] | select(.certain | not) | .kind] | sort == ["kept", "kept", "left", "left"]'
+	kl locks -i use --longer 200 --top 3
+	says out '^[0-9]+ locks, taken [0-9]+ times in [0-9.]+ m?s; 31 problems$' "they are counted"
+	says out '^taken in an order that can deadlock: first, second$' "in words"
+	says out '^  first is held, taken by sh-[0-9]+, [0-9.]+ s after the start$' "with tasks"
+	says out '^      wrong_order\+0x[0-9a-f]+ \(kl_locking\)$' "and stack traces"
+	says out '^still held when the task exited: left \(it may have been released elsewhere\)$' "what is uncertain"
+	says out '^ *TAKEN +FAILED +WAITED +WORST +HELD +MEAN +WORST +LOCK *$' "the locks have a table"
+	says out '^[0-9]+ more: --top$' "of the first rows"
+	rmmod kl_locking
+fi
+kl stat -e call:vfs_read -- true
+expect "a call without a function" 2
+says err 'expected call:\[MODULE:\]FUNCTION:CALLED' "is explained"
+kl stat -e 'call:vfs_read:vfs_write' -- true
+expect "a call that is not there" 2
+says err 'no such call' "is reported"
+kl stat --json -e 'call:vfs_read:rw_verify_area|no_such,call:vfs_read:rw_verify_area:ret,fn:vfs_read' -- dd if=/dev/zero of=/dev/null count=100 status=none
+expect "a call, its return, and the function" 0
+json "are as often there" '[.events[] | select(.count > 0) | .count] | length == 3 and min > 100 and min == max'
+kl locks --module nothing --duration 0.1
+expect "a module that is not there" 1
+kl locks --module loop -p $$
+expect "a module and tasks" 2
+
 kl_nobody locks -a --duration 0.1
 expect "an ordinary user" 1
 says err 'require CAP_SYS_ADMIN; kernlens latency' "says what to use"

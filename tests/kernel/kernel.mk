@@ -3,7 +3,8 @@
 # The kernel-side tests. Uses BUILD, CACHE, KERNELS, CC, CFLAGS.
 #
 #   kernel-tests     the test modules for each kernel, and the programs
-#   stimulus-NAME    modules for one kernel, at build/RELEASE/: kl_stimulus.ko, kl_awake.ko, kl_places.ko, kl_passed.ko, kl_pfnmap.ko
+#   stimulus-NAME    modules for one kernel, at build/RELEASE/: kl_stimulus.ko, kl_awake.ko, kl_places.ko, kl_passed.ko, kl_pfnmap.ko,
+#                    kl_locking.ko
 #   program-NAME     kl_program.ko for one kernel, built with the module's own program code
 #   extern-NAME      kl_extern.ko for one kernel: handlers of another module
 #   target-NAME      a second instance of the module, of another name, so that the first can count its
@@ -55,7 +56,7 @@ stimulus-%: module-%
 	+release=$$(cat $(CACHE)/$*/release); tree=$(BUILD)/$$release/stimulus; mkdir -p $$tree; \
 	cp -fs $(CURDIR)/tests/kernel/stimulus/* $$tree/ && \
 	$(call kbuild,$*,$$tree) KL_COMPAT=$(CURDIR)/$(BUILD)/$$release/kernel/compat && \
-	cp $$tree/kl_{stimulus,awake,places,passed,pfnmap}.ko $(BUILD)/$$release/
+	cp $$tree/kl_{stimulus,awake,places,passed,pfnmap,locking}.ko $(BUILD)/$$release/
 
 program-%: $(CACHE)/%/release module-%
 	+release=$$(cat $<); tree=$(BUILD)/$$release/program; \

@@ -326,6 +326,17 @@ long kl_blocks_find(const struct kl_blocks *blocks, uint64_t address);
 int kl_blocks_graph(struct kl_blocks *blocks, size_t index, struct kl_block_graph *graph);
 
 /**
+ * kl_blocks_read - read the kernel's memory as it is now
+ * @blocks: blocks
+ * @address: of the first byte
+ * @to: read here
+ * @bytes: number
+ *
+ * Returns 0, or -ENOENT or another negative errno with an error text.
+ */
+int kl_blocks_read(const struct kl_blocks *blocks, uint64_t address, void *to, size_t bytes);
+
+/**
  * kl_block_graph_free - free what kl_blocks_graph() allocated
  * @graph: filled in, or all zero
  */

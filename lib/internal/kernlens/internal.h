@@ -25,6 +25,7 @@
 #include <kernlens/history.h>
 #include <kernlens/inspect.h>
 #include <kernlens/latency.h>
+#include <kernlens/lock_use.h>
 #include <kernlens/locks.h>
 #include <kernlens/machine.h>
 #include <kernlens/maskset.h>

@@ -9,10 +9,10 @@
 #include <kernlens/addresses.h>
 #include <kernlens/internal.h>
 #include <kernlens/stack.h>
-#include "../base/base.h"
-#include "../base/table.h"
-#include "../base/texts.h"
-#include "profile.h"
+#include "../../base/base.h"
+#include "../../base/table.h"
+#include "../../base/texts.h"
+#include "../profile.h"
 
 /* Flags of contention_begin, as in the kernel's trace/events/lock.h. */
 #define FLAG_SPIN 1

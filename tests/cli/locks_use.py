@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0
+# Compares what kernlens locks --module reports with what tests/kernel/stimulus/kl_locking.c does.
+"""locks_use.py REPORT.JSON CASES
+
+REPORT.JSON: of all cases, run once; CASES: their names. Prints TAP lines.
+"""
+
+import json
+import sys
+
+# Kind of the fault, lock, and the function where it is noticed if that is not the case itself.
+EXPECTED = {
+    "wrong_mutex_foreign": ("released_foreign", "first"),
+    "wrong_mutex_free": ("released_free", "second"),
+    "wrong_mutex_again": ("released_free", "first"),
+    "wrong_trylock_ignored": ("released_foreign", "first"),
+    "wrong_rtmutex_free": ("released_free", "boosted", "release_boosted"),
+    "wrong_spin_free": ("released_free", "spin"),
+    "wrong_rwsem_free": ("released_free", "rw"),
+    "wrong_rwsem_mode": ("wrong_mode", "rw"),
+    "wrong_rwsem_foreign": ("released_foreign", "rw"),
+    "wrong_mutex_kept": ("kept", "kept"),
+    "wrong_rwsem_kept": ("kept", "kept_rw"),
+    "wrong_mutex_exit": ("left", "left", "take_left"),
+    "wrong_rwsem_exit": ("left", "left_rw", "take_left_rw"),
+    "wrong_init_held": ("init_held", "inner"),
+    "wrong_mutex_twice": ("twice", "first", "take_twice"),
+    "wrong_rwsem_twice": ("twice", "rw", "write_twice"),
+    "wrong_rwsem_upgrade": ("twice", "rw", "upgrade"),
+    "wrong_rwsem_read_twice": ("twice", "rw"),
+    "wrong_order": ("order", "first"),
+    "wrong_order_three": ("order", "first"),
+    "wrong_order_spin": ("order", "spin"),
+    "wrong_order_tasks": ("order", "inner", "lock_inner_in_rw"),
+    "wrong_order_items": ("order", "items", "lock_items"),
+    "wrong_mutex_in_spin": ("sleep_spin", "first"),
+    "wrong_rwsem_in_rwlock": ("sleep_spin", "rw"),
+    "wrong_mutex_irqs_off": ("sleep_irq", "first"),
+    "wrong_mutex_in_softirq": ("sleep_irq", "first", "try_first"),
+    "wrong_spin_in_interrupt": ("in_irq", "hard_spin"),
+    "wrong_spin_in_softirq": ("in_irq", "soft_spin", "lock_soft_spin"),
+    "wrong_rwlock_in_interrupt": ("in_irq", "irq_table"),
+    "wrong_held_long": ("long", "first"),
+}
+
+number = failed = 0
+
+
+def report(passed, text, *details):
+    global number, failed
+    number += 1
+    failed += not passed
+    print(f"{'ok' if passed else 'not ok'} {number} - {text}")
+    if not passed:
+        for detail in details:
+            print(f"# {detail}")
+
+
+def function_of(place):
+    return place["call"].partition("+")[0]
+
+
+def functions_of(place):
+    return [frame.get("function") or frame.get("symbol") for frame in place.get("frames", [])] if place else []
+
+
+def main(path, cases):
+    with open(path) as file:
+        document = json.load(file)
+    faults = list(document["faults"])
+    wrong = [name for name in cases if name.startswith("wrong_")]
+    report(sorted(wrong) == sorted(EXPECTED), f"{len(wrong)} faults are known", set(wrong) ^ set(EXPECTED))
+    for name, (kind, lock, *where) in EXPECTED.items():
+        found = [
+            fault
+            for fault in faults
+            if fault["kind"] == kind and fault.get("lock") == lock and function_of(fault["here"]) == (where or [name])[0]
+        ]
+        report(len(found) == 1, f"{name}: {kind}", found, [(f["kind"], f.get("lock"), f["here"]["call"]) for f in faults])
+        faults = [fault for fault in faults if fault not in found]
+    report(not faults, "and nothing else", *faults)
+    whole = [fault for fault in document["faults"] if fault["certain"]]
+    report(len(whole) == len(EXPECTED), "all are certain", [f for f in document["faults"] if not f["certain"]])
+    there = {fault["kind"] for fault in document["faults"] if fault["there"]}
+    report(
+        there >= {"released_foreign", "wrong_mode", "twice", "sleep_spin", "in_irq", "init_held", "long"},
+        "with the other place",
+        there,
+    )
+    report(
+        all(function_of(fault["here"]) in functions_of(fault["here"]) for fault in document["faults"]),
+        "stack traces begin where the call is",
+        [fault["here"] for fault in document["faults"]][:1],
+    )
+    steps = {len(fault["order"]) for fault in document["faults"] if fault["kind"] == "order"}
+    report(steps == {2, 3}, "orders of two and of three locks", steps)
+    circles = [[(step["held"], step["taken"]) for step in fault["order"]] for fault in document["faults"]]
+    report(
+        all(a[1] == b[0] for circle in circles if circle for a, b in zip(circle, circle[1:] + circle[:1])),
+        "each is a circle",
+        circles,
+    )
+    locks = {lock["lock"]: lock for lock in document["locks"]}
+    report(
+        locks["first"]["failed"] == 4 and locks["tickets"]["taken"] == 1 and locks["first"]["worst_held_ns"] > 390e6,
+        "locks are counted, and times measured",
+        locks["first"],
+        locks["tickets"],
+    )
+    print(f"1..{number}")
+    return failed > 0
+
+
+sys.exit(main(sys.argv[1], sys.argv[2:]))
