@@ -148,3 +148,4 @@ expect "a trace without locks" 0
 says out '^0 waits for locks' "has none"
 says err '-e contention_begin:stack,contention_end' "says what to record"
 check "nothing is left behind" test -z "$(ls -A "$TMPDIR")"
+unset TMPDIR
