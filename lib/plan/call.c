@@ -13,17 +13,17 @@
 #include "plan.h"
 
 /**
- * struct search - state while visiting the calling functions
- * @called: patterns for the called function, separated by bars
- * @found: points
- * @calls: calls, also those whose return has no point
+ * struct kl_plan_call - a direct call
+ * @target: address of the called function
+ * @offset: of the call, in bytes from the start of the calling function
+ * @behind: the block behind it, if the function can be seen to come back there; else UINT32_MAX
  */
-struct search {
-	struct kl_plan *plan;
-	struct kl_plan_place *place;
-	const char *called;
-	uint32_t found;
-	uint32_t calls;
+struct kl_plan_call {
+	size_t function;
+	uint32_t block;
+	uint32_t offset;
+	uint32_t behind;
+	uint64_t target;
 };
 
 static bool fits_any(const char *patterns, const char *name)
@@ -45,18 +45,6 @@ static bool fits_any(const char *patterns, const char *name)
 	}
 }
 
-/* Does the block end with a call, or a jump to another function, that is requested? */
-static bool is_call(const struct search *search, const struct kl_block_graph *g, uint32_t block,
-		    struct kl_symbol *symbol)
-{
-	const struct kl_block *b = &g->block[block];
-	uint64_t target = g->instruction[b->first + b->n - 1].target, offset;
-
-	return (b->end == KL_END_CALL || b->end == KL_END_LEAVE) && target &&
-	       !kl_symbols_at(search->plan->symbols, target, symbol, &offset) && !offset &&
-	       fits_any(search->called, symbol->name);
-}
-
 /* Is the block entered from one other block only? */
 static bool is_entered_once(const struct kl_block_graph *g, uint32_t block)
 {
@@ -67,64 +55,143 @@ static bool is_entered_once(const struct kl_block_graph *g, uint32_t block)
 	return ways == 1;
 }
 
-static int add_call(struct search *search, size_t function, const struct kl_block_graph *g,
-		    uint32_t block, const struct kl_symbol *symbol)
+/* Where a call comes back to. A function that is jumped to returns to the caller's caller. */
+static uint32_t block_behind(const struct kl_block_graph *g, const struct kl_block *b)
 {
-	const struct kl_block *b = &g->block[block];
-	uint32_t offset = g->instruction[b->first + b->n - 1].offset;
-	struct kl_plan_place *place = search->place;
-	bool ret = place->spec->ret;
+	bool known = b->end == KL_END_CALL && b->next != UINT32_MAX && is_entered_once(g, b->next);
 
-	search->calls++;
-	/* A function that is jumped to returns to the caller's caller. */
-	if (ret && (b->end != KL_END_CALL || b->next == UINT32_MAX || !is_entered_once(g, b->next)))
-		return 0;
-	search->found++;
-	snprintf(place->name, sizeof(place->name), "call:%s+0x%x:%s%s", g->function.name, offset,
-		 symbol->name, ret ? ":ret" : "");
-	snprintf(place->help, sizeof(place->help), "%s %s, %u bytes into %s",
-		 ret ? "Return from" : "Call of", symbol->name, offset, g->function.name);
-	return kl_plan_add_point(search->plan, place, function, ret ? b->next : block, !ret);
+	return known ? b->next : UINT32_MAX;
 }
 
-static int add_calls(void *context, size_t function)
+static int note_call(struct kl_plan *plan, const struct kl_plan_call *call)
 {
-	struct search *search = context;
+	struct kl_plan_call *grown =
+		kl_array_grow(plan->calls, plan->n_calls, &plan->calls_room, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	plan->calls = grown;
+	plan->calls[plan->n_calls++] = *call;
+	return 0;
+}
+
+static int note_calls(void *context, size_t function)
+{
+	struct kl_plan *plan = context;
 	struct kl_block_graph graph;
-	struct kl_symbol symbol;
-	int ret = kl_blocks_graph(search->plan->blocks, function, &graph);
+	int ret = kl_blocks_graph(plan->blocks, function, &graph);
 
 	if (ret)
 		return ret;
-	for (uint32_t i = 0; i < graph.blocks && !ret; i++)
-		if (is_call(search, &graph, i, &symbol))
-			ret = add_call(search, function, &graph, i, &symbol);
+	for (uint32_t i = 0; i < graph.blocks && !ret; i++) {
+		const struct kl_block *b = &graph.block[i];
+		const struct kl_block_instruction *in = &graph.instruction[b->first + b->n - 1];
+		const struct kl_plan_call call = {
+			.function = function,
+			.block = i,
+			.offset = in->offset,
+			.behind = block_behind(&graph, b),
+			.target = in->target,
+		};
+
+		if ((b->end == KL_END_CALL || b->end == KL_END_LEAVE) && in->target)
+			ret = note_call(plan, &call);
+	}
 	kl_block_graph_free(&graph);
 	return ret;
 }
 
-int kl_plan_add_calls(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern)
+/* Find the calls from the functions that @pattern names, unless they are known from before. */
+static int find_calls(struct kl_plan *plan, const char *pattern)
 {
 	struct kl_block_want want = { .pattern = (char *)pattern };
-	struct search search = { .plan = plan, .place = place };
+	int ret;
+
+	if (plan->calling && !strcmp(plan->calling, pattern))
+		return 0;
+	free(plan->calling);
+	plan->calling = NULL;
+	plan->n_calls = 0;
+	ret = kl_block_want_visit(&want, plan->symbols, plan->blocks, note_calls, plan);
+	if (ret)
+		return ret;
+	plan->calling = strdup(pattern);
+	return plan->calling ? 0 : kl_fail(ENOMEM, "out of memory");
+}
+
+static int add_call(struct kl_plan *plan, struct kl_plan_place *place,
+		    const struct kl_plan_call *call, const char *called)
+{
+	bool ret = place->spec->ret;
+	struct kl_block_function function;
+
+	kl_blocks_function(plan->blocks, call->function, &function);
+	snprintf(place->name, sizeof(place->name), "call:%s+0x%x:%s%s", function.name, call->offset,
+		 called, ret ? ":ret" : "");
+	snprintf(place->help, sizeof(place->help), "%s %s, %u bytes into %s",
+		 ret ? "Return from" : "Call of", called, call->offset, function.name);
+	return kl_plan_add_point(plan, place, call->function, ret ? call->behind : call->block,
+				 !ret);
+}
+
+/*
+ * Add the calls that were found, of functions that fit one of the patterns in @called. If the last
+ * one is empty, there may be none.
+ */
+static int add_calls(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern,
+		     const char *called)
+{
+	size_t fitting = 0, without = 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < plan->n_calls && !ret; i++) {
+		const struct kl_plan_call *call = &plan->calls[i];
+		struct kl_symbol symbol;
+		uint64_t offset;
+
+		if (kl_symbols_at(plan->symbols, call->target, &symbol, &offset) || offset ||
+		    !fits_any(called, symbol.name))
+			continue;
+		fitting++;
+		if (place->spec->ret && call->behind == UINT32_MAX)
+			without++;
+		else
+			ret = add_call(plan, place, call, symbol.name);
+	}
+	if (ret || called[strlen(called) - 1] == '|')
+		return ret;
+	if (!fitting && strchr(called, '|'))
+		return kl_fail(EINVAL, "%s calls none of the listed functions", pattern);
+	if (!fitting)
+		return kl_spec_fail(place->list, place->spec->symbol.text, "no such call");
+	if (without)
+		kl_buffer_printf(&plan->note,
+				 "%zu of %zu calls have no event for the return: it ends the "
+				 "calling function, or its place is also reached without the call\n",
+				 without, fitting);
+	return 0;
+}
+
+int kl_plan_add_calls(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern)
+{
 	char *called = kl_plan_copy_part(&place->spec->symbol);
 	int ret = called ? kl_plan_open_blocks(plan) : -errno;
 
 	if (!ret) {
-		search.called = called;
 		place->without_arguments = true;
 		kl_scope_set_types(plan->scope, kl_plan_btf(plan));
 		ret = kl_scope_set_registers(plan->scope);
 	}
 	if (!ret)
-		ret = kl_block_want_visit(&want, plan->symbols, plan->blocks, add_calls, &search);
-	if (!ret && !search.calls)
-		ret = kl_spec_fail(place->list, place->spec->symbol.text, "no such call");
-	else if (!ret && search.found < search.calls)
-		kl_buffer_printf(&plan->note,
-				 "%u of %u calls have no event for the return: it ends the "
-				 "calling function, or its place is also reached without the call\n",
-				 search.calls - search.found, search.calls);
+		ret = find_calls(plan, pattern);
+	if (!ret)
+		ret = add_calls(plan, place, pattern, called);
 	free(called);
 	return ret;
+}
+
+void kl_plan_free_calls(struct kl_plan *plan)
+{
+	free(plan->calls);
+	free(plan->calling);
 }

@@ -60,6 +60,7 @@ void kl_plan_destroy(struct kl_plan *plan)
 	kl_plan_free_variables(plan);
 	kl_scope_destroy(plan->scope);
 	kl_plan_free_blocks(plan);
+	kl_plan_free_calls(plan);
 	kl_symbols_close(plan->symbols);
 	kl_program_close(plan->program);
 	kl_process_splices_destroy(plan->process);

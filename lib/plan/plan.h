@@ -131,6 +131,9 @@ struct kl_plan {
 	struct kl_splices *splices;
 	struct kl_plan_point *points;
 	size_t n_points, points_room;
+	char *calling; /* pattern of the functions whose calls are known, or NULL */
+	struct kl_plan_call *calls;
+	size_t n_calls, calls_room;
 	struct kl_plan_maskset *masksets;
 	unsigned int n_masksets;
 	unsigned int current; /* index of the one being compiled */
@@ -237,6 +240,7 @@ void kl_plan_free_blocks(struct kl_plan *plan);
 
 /* call.c: add the calls from the functions that @pattern names after `call:`. */
 int kl_plan_add_calls(struct kl_plan *plan, struct kl_plan_place *place, const char *pattern);
+void kl_plan_free_calls(struct kl_plan *plan);
 
 /* block_program.c: the blocks of a program. */
 int kl_plan_add_program_blocks(struct kl_plan *plan, struct kl_plan_place *place);

@@ -101,16 +101,16 @@ if [[ ! -e /proc/lockdep ]]; then
 	json "from all functions" '[.events[] | select(.name | endswith(":mutex_lock")) | .count] | add == 4'
 	json "from one function" '[.events[] | select(.name | endswith(":mutex_unlock"))] |
 		length == 4 and all(.[]; (.name | startswith("call:right_nested+0x")) and .count == 1)'
-	kl locks --json --module kl_locking --longer 200 -o use -- sh -c "for name in \$(cat $run); do echo \$name >$run; done"
+	kl locks --json --module kl_locking --longer 1000 -o use -- sh -c "for name in \$(cat $run); do echo \$name >$run; done"
 	expect "what a module does with locks" 0
 	xargs python3 "$here/locks_use.py" "$work/out" <$run >faults
 	tap "faults" faults
 	cp "$work/out" live
-	kl locks --json -i use --longer 200
+	kl locks --json -i use --longer 1000
 	check "a trace that is kept says the same" cmp <(jq '[.faults[] | select(.kind != "kept" and .kind != "left")]' live) \
 		<(jq '[.faults[] | select(.kind != "kept" and .kind != "left")]' "$work/out")
 	json "and not what memory says now" '[.faults[] | select(.certain | not) | .kind] | sort == ["kept", "kept", "left", "left"]'
-	kl locks -i use --longer 200 --top 3
+	kl locks -i use --longer 1000 --top 3
 	says out '^[0-9]+ locks, taken [0-9]+ times in [0-9.]+ m?s; 31 problems$' "they are counted"
 	says out '^taken in an order that can deadlock: first, second$' "in words"
 	says out '^  first is held, taken by sh-[0-9]+, [0-9.]+ s after the start$' "with tasks"
@@ -131,6 +131,11 @@ expect "a call, its return, and the function" 0
 json "are as often there" '[.events[] | select(.count > 0) | .count] | length == 3 and min > 100 and min == max'
 kl locks --module nothing --duration 0.1
 expect "a module that is not there" 1
+kl stat -e 'call:vfs_read:no_such|nor_this' -- true
+expect "calls of a list of functions that is not there" 2
+says err 'vfs_read calls none of the listed functions' "are reported"
+kl stat --json -e 'call:vfs_read:no_such|,fn:vfs_read' -- true
+expect "unless there may be none" 0
 kl locks --module loop -p $$
 expect "a module and tasks" 2
 

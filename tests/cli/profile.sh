@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # kernlens profile: a program whose call chain is known, compared with perf; trees, differences, and
 # what users without privilege see.
+# One kernel: what is tested here does not depend on its version.
 
 chain=$(realpath "$here/../../build/tests/cli/stack-chain")
 export TMPDIR=$work/tmp

@@ -39,19 +39,19 @@ struct numbered_pointer {
 
 /* ---------------------------------------------------------------------- creation */
 
-/* Append the calls of @module, or only those that take locks. */
+/*
+ * Append the calls of @module, of which there must be some, or only those that take locks, of which
+ * there may be none.
+ */
 static void add_specs(struct kl_buffer *buffer, const char *module, bool taking, const char *end)
 {
 	const struct kl_lock_call *call;
-	const char *before = "";
 
 	kl_buffer_printf(buffer, CALL "%s:*:", module);
-	for (size_t i = 0; (call = kl_lock_call_at(i)); i++) {
-		if (taking && call->operation != KL_LOCK_TAKE)
-			continue;
-		kl_buffer_printf(buffer, "%s%s", before, call->name);
-		before = "|";
-	}
+	for (size_t i = 0; (call = kl_lock_call_at(i)); i++)
+		if (!taking || call->operation == KL_LOCK_TAKE)
+			kl_buffer_printf(buffer, "%s%s%s", taking || !i ? "" : "|", call->name,
+					 taking ? "|" : "");
 	kl_buffer_printf(buffer, "%s", end);
 }
 

@@ -368,7 +368,7 @@ static noinline void wrong_rwlock_in_interrupt(void)
 static noinline void wrong_held_long(void)
 {
 	mutex_lock(&first);
-	msleep(400);
+	msleep(1500);
 	mutex_unlock(&first);
 }
 
