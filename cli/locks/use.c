@@ -218,6 +218,8 @@ static int print_text(const struct report *r, FILE *file)
 	if (r->unwatched)
 		fprintf(file, "\n%s calls cannot be traced; what they do is not known\n",
 			cli_print_count(count, r->unwatched));
+	if (kl_lock_use_is_full(r->use))
+		fprintf(file, "\nnot all orders of locks are checked: there are too many\n");
 	if (r->lost)
 		fprintf(file, "\n%s records are missing; the locks held then are not known\n",
 			cli_print_count(count, r->lost));

@@ -188,6 +188,12 @@ int kl_lock_use_finish(struct kl_lock_use *use, kl_lock_word_fn read, void *cont
 const struct kl_lock_fault *kl_lock_use_fault(const struct kl_lock_use *use, size_t index);
 
 /**
+ * kl_lock_use_is_full - were there more orders of locks than can be kept?
+ * @use: use
+ */
+bool kl_lock_use_is_full(const struct kl_lock_use *use);
+
+/**
  * kl_lock_use_times - how the locks were used, those with the longest time first
  * @use: use
  * @n: out: number of them

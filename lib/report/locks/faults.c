@@ -274,3 +274,8 @@ int kl_lock_forget(struct kl_lock_use *use, struct kl_lock *lock)
 	memset(lock->irq, 0, sizeof(lock->irq));
 	return ret;
 }
+
+bool kl_lock_use_is_full(const struct kl_lock_use *use)
+{
+	return use->full;
+}
