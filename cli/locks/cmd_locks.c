@@ -56,6 +56,7 @@ static const struct cli_option options[] = {
  * @input: trace to print, NULL: record
  * @module: --module, or NULL
  * @longer_ms: --longer; 0: not given
+ * @of_waits: an option for waits was given
  */
 struct locks_run {
 	struct cli_recording recording;
@@ -63,6 +64,7 @@ struct locks_run {
 	const char *input;
 	const char *module;
 	uint64_t longer_ms;
+	bool of_waits;
 };
 
 /* ------------------------------------------------------------------- reading */
@@ -148,12 +150,14 @@ static void take_option(struct locks_run *lr, const struct cli_parser *parser, i
 {
 	switch (key) {
 	case KEY_BY:
+		lr->of_waits = true;
 		take_key(lr, parser);
 		break;
 	case KEY_TOP:
 		cli_take_number(parser, "--top", 1000000000, &lr->report.top);
 		break;
 	case KEY_HISTOGRAM:
+		lr->of_waits = true;
 		lr->report.histogram = true;
 		break;
 	case 'o':
@@ -212,6 +216,9 @@ static int exec_locks(const struct cli_command *self, int argc, char **argv)
 		return status;
 	}
 	if (lr->module) {
+		if (lr->of_waits)
+			cli_usage_error(self,
+					"--by and --histogram are for waits, not for --module");
 		if (cli_select_has_tasks(select) && !select->all)
 			cli_usage_error(self, "--module records the calls of all tasks");
 		select->all = true;

@@ -138,6 +138,8 @@ kl stat --json -e 'call:vfs_read:no_such|,fn:vfs_read' -- true
 expect "unless there may be none" 0
 kl locks --module loop -p $$
 expect "a module and tasks" 2
+kl locks --module loop --by type
+expect "a module and how waits are grouped" 2
 
 kl_nobody locks -a --duration 0.1
 expect "an ordinary user" 1

@@ -107,6 +107,12 @@ void kl_lock_use_destroy(struct kl_lock_use *use)
 	if (!use)
 		return;
 	free_pointers(&use->contexts, false);
+	while (use->spare) {
+		struct kl_lock_context *next = use->spare->next;
+
+		free(use->spare);
+		use->spare = next;
+	}
 	free_pointers(&use->locks, true);
 	kl_hash_deinit(&use->classes);
 	kl_hash_deinit(&use->edge_of);
@@ -121,11 +127,9 @@ void kl_lock_use_destroy(struct kl_lock_use *use)
 	free(use);
 }
 
-/* An entry's record, created if it is new. */
-static void *pointer_of(struct kl_hash *hash, uint64_t key, size_t size)
+/* An entry's record, created if it is new. @entry: NULL: out of memory */
+static void *made(struct numbered_pointer *entry, size_t size)
 {
-	struct numbered_pointer *entry = kl_hash_get(hash, key);
-
 	if (entry && !entry->pointer)
 		entry->pointer = calloc(1, size);
 	if (!entry || !entry->pointer) {
@@ -137,7 +141,7 @@ static void *pointer_of(struct kl_hash *hash, uint64_t key, size_t size)
 
 struct kl_lock *kl_lock_get(struct kl_lock_use *use, uint64_t address)
 {
-	struct kl_lock *lock = pointer_of(&use->locks, address, sizeof(*lock));
+	struct kl_lock *lock = made(kl_hash_get(&use->locks, address), sizeof(*lock));
 
 	if (lock)
 		lock->times.lock = address;
@@ -224,14 +228,42 @@ static int decode(struct kl_lock_use *use, const struct call_class *c, const str
 	return kl_texts_keep(&use->texts, &e->place.comm);
 }
 
-static struct kl_lock_context *context_of(struct kl_lock_use *use, const struct kl_event *event,
-					  unsigned int level)
+static struct numbered_pointer *context_entry(struct kl_lock_use *use, const struct kl_event *event,
+					      unsigned int level)
 {
 	uint64_t key = level	       ? INTERRUPTS + 4ull * event->cpu + level :
 		       event->task.tid ? (uint64_t)(uint32_t)event->task.tid :
 					 IDLE_TASKS + event->cpu;
 
-	return pointer_of(&use->contexts, key, sizeof(struct kl_lock_context));
+	return kl_hash_get(&use->contexts, key);
+}
+
+static struct kl_lock_context *context_of(struct kl_lock_use *use, const struct kl_event *event,
+					  unsigned int level)
+{
+	struct numbered_pointer *entry = context_entry(use, event, level);
+
+	if (entry && !entry->pointer && use->spare) {
+		entry->pointer = use->spare;
+		use->spare = use->spare->next;
+	}
+	return made(entry, sizeof(struct kl_lock_context));
+}
+
+/*
+ * A task has exited: another one may have its context. Locks that remember it as the last to take
+ * them find out that it does not hold them.
+ */
+static void spare_context(struct kl_lock_use *use, const struct kl_event *event)
+{
+	struct numbered_pointer *entry = context_entry(use, event, 0);
+	struct kl_lock_context *context = entry ? entry->pointer : NULL;
+
+	if (!context)
+		return;
+	entry->pointer = NULL;
+	context->next = use->spare;
+	use->spare = context;
 }
 
 bool kl_lock_use_is_in(const struct kl_schema *schema)
@@ -299,9 +331,12 @@ static int leave(struct kl_lock_use *use, const struct kl_event *event, bool exi
 		use->kept = grown;
 		use->kept[use->n_kept++] = held;
 	}
-	if (!ret)
-		context->n = 0;
-	return ret;
+	if (ret)
+		return ret;
+	context->n = 0;
+	if (exits)
+		spare_context(use, event);
+	return 0;
 }
 
 int kl_lock_use_add(struct kl_lock_use *use, const struct kl_event *event)

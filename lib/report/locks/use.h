@@ -56,6 +56,7 @@ struct kl_lock_event {
  * struct kl_lock_context - a task, or one kind of interrupt on a CPU
  * @held: locks that it holds, in the order in which it took them
  * @call: a call that takes a lock and has not returned; NULL: none
+ * @next: in the list of those whose task has exited
  */
 struct kl_lock_context {
 	struct kl_held held[KL_HELD_MAX];
@@ -64,6 +65,7 @@ struct kl_lock_context {
 	bool returns; /* it has an event for the return */
 	uint64_t lock;
 	struct kl_lock_place place;
+	struct kl_lock_context *next;
 };
 
 /* How a lock was used that can deadlock with interrupts. Index: for reading, for writing */
@@ -105,6 +107,7 @@ struct kl_lock_use {
 	const struct kl_class *sys_exit, *exit;
 	struct kl_hash classes; /* struct call_class */
 	struct kl_hash contexts; /* key and pointer */
+	struct kl_lock_context *spare; /* of tasks that have exited; they hold nothing */
 	struct kl_hash locks; /* key and pointer */
 	struct kl_hash edge_of; /* key and index + 1 */
 	struct kl_hash fault_of; /* key and index + 1 */

@@ -276,6 +276,15 @@ static void test_kept(void)
 		   "without memory it is uncertain");
 	begin();
 	take("f", "mutex_lock", A);
+	leave("sched_process_exit");
+	set(11, TASK, ENABLED);
+	take("g", "mutex_lock", B);
+	release("h", "mutex_unlock", A);
+	unit_check(faults_are("released_foreign at h") &&
+			   kl_lock_use_fault(use, 0)->there.tid == 10,
+		   "a lock of a task that has exited");
+	begin();
+	take("f", "mutex_lock", A);
 	leave("tp:sys_exit");
 	set(11, TASK, ENABLED);
 	take("g", "mutex_lock", A);
