@@ -179,16 +179,15 @@ int kl_lock_take(struct kl_lock_use *use, struct kl_lock_context *context,
 	drop_released(use, e);
 	if (kl_lock_call_waits(e->call) && kl_lock_type_sleeps(e->call->type))
 		ret = kl_lock_check_sleep(use, context, e);
-	else if (e->place.context && e->call->type != KL_LOCK_SEMAPHORE &&
-		 kl_lock_type_sleeps(e->call->type) && !kl_lock_call_waits(e->call) &&
-		 e->call->type != KL_LOCK_RWSEM_READ && e->call->type != KL_LOCK_RWSEM_WRITE)
+	else if (e->place.context &&
+		 (e->call->type == KL_LOCK_MUTEX || e->call->type == KL_LOCK_RTMUTEX))
+		/* These must not even be tried there. */
 		ret = add_fault(use, KL_LOCK_SLEEP_IRQ, e, 0, NULL);
 	if (!ret && kl_lock_call_waits(e->call))
 		ret = check_held(use, context, e);
 	if (!ret && !kl_lock_type_sleeps(e->call->type) && kl_lock_call_waits(e->call))
 		ret = check_irqs(use, e);
 	context->call = e->call;
-	context->returns = e->returns;
 	context->lock = e->lock;
 	context->place = e->place;
 	if (!ret && !e->returns)

@@ -10,6 +10,7 @@
 
 #include <kernlens/internal.h>
 #include "use.h"
+#include "values.h"
 
 #define CALL "call:"
 #define RETURN ":ret"
@@ -192,16 +193,6 @@ static const struct call_class *class_of(struct kl_lock_use *use,
 	return c;
 }
 
-static uint64_t value_of(const struct kl_event *event, int field)
-{
-	return field < 0 ? 0 : kl_event_value(event, (unsigned int)field).number;
-}
-
-static uint64_t variable_of(const struct kl_event *event, int variable)
-{
-	return variable < 0 ? 0 : kl_event_variable(event, (unsigned int)variable).number;
-}
-
 static int decode(struct kl_lock_use *use, const struct call_class *c, const struct kl_event *event,
 		  struct kl_lock_event *e)
 {
@@ -209,21 +200,21 @@ static int decode(struct kl_lock_use *use, const struct call_class *c, const str
 		.call = c->call,
 		.is_return = c->is_return,
 		.returns = c->returns,
-		.lock = value_of(event, c->lock),
-		.result = value_of(event, c->result),
-		.flags = value_of(event, c->flags),
-		.word0 = value_of(event, c->word0),
-		.word24 = value_of(event, c->word24),
+		.lock = kl_lock_field(event, c->lock),
+		.result = kl_lock_field(event, c->result),
+		.flags = kl_lock_field(event, c->flags),
+		.word0 = kl_lock_field(event, c->word0),
+		.word24 = kl_lock_field(event, c->word24),
 		.has_words = c->word0 >= 0 && c->word24 >= 0,
 		.place = {
 			.call = c->name,
-			.stack = (uint32_t)variable_of(event, use->kstack),
+			.stack = (uint32_t)kl_lock_variable(event, use->kstack),
 			.tid = event->task.tid,
 			.comm = event->task.comm,
 			.ns = event->ns,
-			.context = (unsigned int)variable_of(event, use->in_irq),
+			.context = (unsigned int)kl_lock_variable(event, use->in_irq),
 		},
-		.preempt_count = (uint32_t)variable_of(event, use->preempt_count),
+		.preempt_count = (uint32_t)kl_lock_variable(event, use->preempt_count),
 	};
 	return kl_texts_keep(&use->texts, &e->place.comm);
 }
@@ -343,7 +334,6 @@ int kl_lock_use_add(struct kl_lock_use *use, const struct kl_event *event)
 {
 	const struct call_class *c;
 
-	use->last_ns = event->ns;
 	if (event->event_class == use->sys_exit || event->event_class == use->exit)
 		return leave(use, event, event->event_class == use->exit);
 	c = class_of(use, event->event_class);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is known of locks and of who holds them: use.c decodes the events, track.c follows them,
+ * The state of locks, and of those who hold them: use.c decodes the events, track.c follows them,
  * faults.c collects what is wrong.
  */
 #ifndef KL_LIB_REPORT_LOCK_USE_H
@@ -62,7 +62,6 @@ struct kl_lock_context {
 	struct kl_held held[KL_HELD_MAX];
 	unsigned int n;
 	const struct kl_lock_call *call;
-	bool returns; /* it has an event for the return */
 	uint64_t lock;
 	struct kl_lock_place place;
 	struct kl_lock_context *next;
@@ -121,7 +120,6 @@ struct kl_lock_use {
 	size_t n_kept, kept_room;
 	uint32_t searches;
 	struct kl_texts texts;
-	uint64_t last_ns;
 };
 
 /* A fault without steps, or one more like it. Returns 0 or -ENOMEM. */

@@ -13,6 +13,7 @@
 #include "../../base/table.h"
 #include "../../base/texts.h"
 #include "../profile.h"
+#include "values.h"
 
 /* Flags of contention_begin, as in the kernel's trace/events/lock.h. */
 #define FLAG_SPIN 1
@@ -247,15 +248,10 @@ static struct pending *pending_of(struct kl_locks *locks, const struct kl_event 
 	return kl_hash_get(&locks->pending, key ? key : 1);
 }
 
-static uint64_t value_of(const struct kl_event *event, int field)
-{
-	return field < 0 ? 0 : (uint64_t)kl_event_value(event, (unsigned int)field).number;
-}
-
 /* A mutex says so again when the task goes from spinning to sleeping. */
 static int begin(struct kl_locks *locks, const struct kl_event *event)
 {
-	const uint64_t lock = value_of(event, locks->lock);
+	const uint64_t lock = kl_lock_field(event, locks->lock);
 	struct pending *pending = pending_of(locks, event, lock);
 	uint32_t stack;
 
@@ -263,12 +259,10 @@ static int begin(struct kl_locks *locks, const struct kl_event *event)
 		return -ENOMEM;
 	if (pending->open) {
 		if (!pending->wait.owner)
-			pending->wait.owner = (int32_t)value_of(event, locks->owner);
+			pending->wait.owner = (int32_t)kl_lock_field(event, locks->owner);
 		return 0;
 	}
-	stack = locks->kstack < 0 ?
-			0 :
-			(uint32_t)kl_event_variable(event, (unsigned int)locks->kstack).number;
+	stack = (uint32_t)kl_lock_variable(event, locks->kstack);
 	pending->open = true;
 	pending->since_ns = event->ns;
 	/* Zeros where the struct has gaps: equal waits are found by their bytes. */
@@ -277,8 +271,8 @@ static int begin(struct kl_locks *locks, const struct kl_event *event)
 	pending->wait.stack = stack;
 	pending->wait.tid = event->task.tid;
 	pending->wait.pid = event->task.pid;
-	pending->wait.owner = (int32_t)value_of(event, locks->owner);
-	pending->wait.type = type_of(value_of(event, locks->flags));
+	pending->wait.owner = (int32_t)kl_lock_field(event, locks->owner);
+	pending->wait.type = type_of(kl_lock_field(event, locks->flags));
 	return find_function(locks, stack, &pending->wait.function);
 }
 
@@ -330,12 +324,12 @@ static int finish(struct kl_locks *locks, struct pending *pending, uint64_t ns, 
 
 static int end(struct kl_locks *locks, const struct kl_event *event)
 {
-	struct pending *pending = pending_of(locks, event, value_of(event, locks->end_lock));
+	struct pending *pending = pending_of(locks, event, kl_lock_field(event, locks->end_lock));
 
 	if (!pending)
 		return -ENOMEM;
 	if (pending->open)
-		return finish(locks, pending, event->ns, true, value_of(event, locks->ret));
+		return finish(locks, pending, event->ns, true, kl_lock_field(event, locks->ret));
 	locks->counts.unpaired++;
 	return 0;
 }
