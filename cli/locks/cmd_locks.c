@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens locks: which locks of the kernel tasks wait for, or with --module, how a module uses
- * locks. Records the waits, or the calls, into a trace, which is removed unless -o names it, and
+ * kernlens locks: which locks of the kernel and of programs tasks wait for, or with --module, how a
+ * module uses locks. Records the waits, or the calls, into a trace, which is removed unless -o names it, and
  * prints it as `-i TRACE` prints one that exists.
  */
 #include <errno.h>
@@ -22,14 +22,19 @@ enum {
 	KEY_FORCE,
 	KEY_MODULE,
 	KEY_LONGER,
+	KEY_ONLY,
+	KEY_CONDITIONS,
 };
 
 enum {
 	TOP_DEFAULT = 20,
 };
 
+#define KERNEL_EVENTS "contention_begin:stack,contention_end"
+#define PROGRAM_EVENTS "syscall_entry_futex:stack,syscall_exit_futex"
+
 /* Tasks that hold a lock are named by the events that name tasks. */
-#define EVENTS "contention_end,lttng_statedump_process_state,sched_process_fork"
+#define NAMING_EVENTS "lttng_statedump_process_state,sched_process_fork"
 
 static const struct cli_option options[] = {
 	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
@@ -42,6 +47,9 @@ static const struct cli_option options[] = {
 	{ KEY_BY, "by", "KEY", "lock (default), type, function, process, owner, stack" },
 	{ KEY_TOP, "top", "NUMBER", "rows of the table (20); 0: all" },
 	{ KEY_HISTOGRAM, "histogram", NULL, "also print how long waits were" },
+	{ KEY_ONLY, "only", "KIND", "only locks of the kernel, or of programs" },
+	{ KEY_CONDITIONS, "conditions", NULL,
+	  "also waits for conditions, barriers and threads to end" },
 	{ KEY_MODULE, "module", "NAME",
 	  "what this module does with locks, and what is wrong with it" },
 	{ KEY_LONGER, "longer", "MS", "with --module: report locks held longer" },
@@ -57,6 +65,8 @@ static const struct cli_option options[] = {
  * @module: --module, or NULL
  * @longer_ms: --longer; 0: not given
  * @of_waits: an option for waits was given
+ * @kernel, @programs: whose locks
+ * @conditions: --conditions
  */
 struct locks_run {
 	struct cli_recording recording;
@@ -65,6 +75,8 @@ struct locks_run {
 	const char *module;
 	uint64_t longer_ms;
 	bool of_waits;
+	bool kernel, programs;
+	bool conditions;
 };
 
 /* ------------------------------------------------------------------- reading */
@@ -75,7 +87,7 @@ static int read_trace(struct locks_run *lr, struct kl_trace *trace)
 	struct kl_item item;
 	int error = 0;
 
-	report->locks = kl_locks_create(kl_trace_schema(trace));
+	report->locks = kl_locks_create(kl_trace_schema(trace), lr->conditions);
 	report->stacks = kl_schema_stacks(kl_trace_schema(trace));
 	if (!report->locks)
 		return cli_library_error(-errno, NULL);
@@ -122,7 +134,7 @@ static int print(void *context, const char *path)
 	} else if (!status) {
 		if (lr->input && !kl_locks_counts(lr->report.locks)->waits)
 			cli_note("waits for locks are recorded by kernlens locks -o, or with "
-				 "-e contention_begin:stack,contention_end");
+				 "-e " KERNEL_EVENTS " and -e " PROGRAM_EVENTS);
 		if (lr->input)
 			cli_start_pager();
 		status = cli_locks_print(&lr->report, lr->input ? stdout : stderr);
@@ -146,6 +158,15 @@ static void take_key(struct locks_run *lr, const struct cli_parser *parser)
 			parser->arg);
 }
 
+static void take_kind(struct locks_run *lr, const struct cli_parser *parser)
+{
+	lr->kernel = !strcmp(parser->arg, "kernel");
+	lr->programs = !strcmp(parser->arg, "programs");
+	if (!lr->kernel && !lr->programs)
+		cli_usage_error(parser->command, "--only: \"%s\" is not kernel or programs",
+				parser->arg);
+}
+
 static void take_option(struct locks_run *lr, const struct cli_parser *parser, int key)
 {
 	switch (key) {
@@ -163,6 +184,14 @@ static void take_option(struct locks_run *lr, const struct cli_parser *parser, i
 	case 'o':
 		lr->recording.output = parser->arg;
 		break;
+	case KEY_ONLY:
+		lr->of_waits = true;
+		take_kind(lr, parser);
+		break;
+	case KEY_CONDITIONS:
+		lr->of_waits = true;
+		lr->conditions = true;
+		break;
 	case KEY_MODULE:
 		lr->module = parser->arg;
 		break;
@@ -178,8 +207,8 @@ static void take_option(struct locks_run *lr, const struct cli_parser *parser, i
 	}
 }
 
-/* Locks are of the kernel: their addresses, and who holds them, are not for everyone. */
-static int check_rights(void)
+/* The addresses of the kernel's locks, and who holds them, are not for everyone. */
+static int check_rights(struct locks_run *lr)
 {
 	const uint32_t needed = KL_MAY_SEE_ALL | KL_MAY_SEE_ADDRESSES;
 	uint32_t may;
@@ -187,8 +216,21 @@ static int check_rights(void)
 
 	if (status || (may & needed) == needed)
 		return status;
-	return cli_error(-EPERM, "the kernel's locks require CAP_SYS_ADMIN; kernlens "
-				 "latency shows what your own tasks wait for");
+	if (lr->module || !lr->programs)
+		return cli_error(-EPERM, "the kernel's locks require CAP_SYS_ADMIN");
+	lr->kernel = false;
+	return CLI_OK;
+}
+
+/* Request the events of waits. */
+static void select_waits(const struct locks_run *lr, struct cli_select *select,
+			 const struct cli_command *self)
+{
+	if (lr->kernel)
+		cli_select_add(select, self, cli_format(KERNEL_EVENTS));
+	if (lr->programs)
+		cli_select_add(select, self, cli_format(PROGRAM_EVENTS));
+	cli_select_add(select, self, cli_format(NAMING_EVENTS));
 }
 
 static int exec_locks(const struct cli_command *self, int argc, char **argv)
@@ -201,6 +243,8 @@ static int exec_locks(const struct cli_command *self, int argc, char **argv)
 	lr->recording.session.command = self;
 	lr->recording.handler = KL_HANDLER_log;
 	lr->report.top = TOP_DEFAULT;
+	lr->kernel = true;
+	lr->programs = true;
 	cli_select_init(select);
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))
@@ -215,23 +259,25 @@ static int exec_locks(const struct cli_command *self, int argc, char **argv)
 		free(lr);
 		return status;
 	}
+	status = check_rights(lr);
+	if (status) {
+		free(lr);
+		return status;
+	}
 	if (lr->module) {
 		if (lr->of_waits)
-			cli_usage_error(self,
-					"--by and --histogram are for waits, not for --module");
+			cli_usage_error(self, "--by, --histogram, --only and --conditions are for "
+					      "waits, not for --module");
 		if (cli_select_has_tasks(select) && !select->all)
 			cli_usage_error(self, "--module records the calls of all tasks");
 		select->all = true;
 		cli_lock_use_select(select, self, lr->module);
 	} else {
-		cli_select_add(select, self, cli_format("contention_begin:stack"));
-		cli_select_add(select, self, cli_format(EVENTS));
+		select_waits(lr, select, self);
 	}
 	if (parser.n_words)
 		select->words = parser.words;
-	status = check_rights();
-	if (!status)
-		status = cli_recording_run(&lr->recording, print, lr);
+	status = cli_recording_run(&lr->recording, print, lr);
 	free(lr);
 	return status;
 }
@@ -239,8 +285,9 @@ static int exec_locks(const struct cli_command *self, int argc, char **argv)
 const struct cli_command_ops cmd_locks = {
 	.options = options,
 	.runs_command = true,
-	.text = "Shows which locks of the kernel tasks wait for, how long, in which functions,\n"
-		"and which tasks hold them. The results go to stderr; with -i, to stdout.\n"
+	.text = "Shows which locks tasks wait for, how long, in which functions, and who holds\n"
+		"them: locks of the kernel, and mutexes and other locks of programs. The results\n"
+		"go to stderr; with -i, to stdout.\n"
 		"\n"
 		"  kernlens locks -a --duration 10\n"
 		"  kernlens locks -- make -j8\n"

@@ -42,8 +42,12 @@ static char *name_of(const struct kl_lock_row *row, enum kl_lock_key by)
 	switch (by) {
 	case KL_LOCKS_BY_LOCK:
 		if (row->name)
-			return cli_format("%s (%s)", row->name,
+			return cli_format("%s (%s)", cli_clean_text(row->name, strlen(row->name)),
 					  kl_lock_type_name(row->type, false));
+		if (row->address && row->id)
+			return cli_format("%s at 0x%llx in process %d",
+					  kl_lock_type_name(row->type, false),
+					  (unsigned long long)row->address, row->id);
 		if (row->address)
 			return cli_format("%s at 0x%llx", kl_lock_type_name(row->type, false),
 					  (unsigned long long)row->address);
@@ -190,10 +194,10 @@ static void print_summary(const struct cli_locks *l, const struct kl_lock_row *r
 		unfinished += rows[i].sum.unfinished;
 		failed += rows[i].sum.failed;
 	}
-	fprintf(file, "%s wait%s for locks in %s, %s in all\n\n",
+	fprintf(file, "%s wait%s for locks in %s, %s in all\n%s",
 		cli_print_count(count, counts->waits), counts->waits == 1 ? "" : "s",
 		cli_print_time(length, counts->last_ns - counts->first_ns),
-		cli_print_time(time, counts->ns));
+		cli_print_time(time, counts->ns), n ? "\n" : "");
 	if (unfinished)
 		fprintf(file, "%s of them had not ended\n\n", cli_print_count(count, unfinished));
 	if (failed)
@@ -204,8 +208,15 @@ static void print_summary(const struct cli_locks *l, const struct kl_lock_row *r
 static void print_missing(const struct cli_locks *l, FILE *file)
 {
 	const struct kl_locks_counts *counts = kl_locks_counts(l->locks);
-	char lost[CLI_NUMBER_MAX], dropped[CLI_NUMBER_MAX];
+	char lost[CLI_NUMBER_MAX], dropped[CLI_NUMBER_MAX], time[CLI_NUMBER_MAX];
 
+	if (counts->conditions)
+		fprintf(file,
+			"\nnot shown: %s wait%s for conditions, barriers and threads, %s in all "
+			"(--conditions)\n",
+			cli_print_count(lost, counts->conditions),
+			counts->conditions == 1 ? "" : "s",
+			cli_print_time(time, counts->conditions_ns));
 	if (l->lost)
 		fprintf(file,
 			"\n%s records are missing; %s waits in progress then are not counted\n",
@@ -259,6 +270,10 @@ static void add_identity(json_t *to, const struct cli_locks *l, const struct kl_
 
 	json_object_set_new(to, cli_locks_keys[by], cli_json_text(text));
 	free(text);
+	if (by == KL_LOCKS_BY_LOCK)
+		json_object_set_new(to, "type", json_string(kl_lock_type_name(row->type, false)));
+	if (by == KL_LOCKS_BY_LOCK && row->id)
+		json_object_set_new(to, "pid", json_integer(row->id));
 	if (by == KL_LOCKS_BY_LOCK && row->address) {
 		text = cli_format("0x%llx", (unsigned long long)row->address);
 		json_object_set_new(to, "address", json_string(text));
@@ -324,8 +339,10 @@ int cli_locks_write_json(const struct cli_locks *l)
 		json_array_append_new(list, json_row(l, &rows[i]));
 	free(rows);
 	return cli_json_write(
-		json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "by", cli_locks_keys[l->by],
-			  "elapsed_ns", (json_int_t)(counts->last_ns - counts->first_ns), "waits",
+		json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "by",
+			  cli_locks_keys[l->by], "conditions", (json_int_t)counts->conditions,
+			  "conditions_ns", (json_int_t)counts->conditions_ns, "elapsed_ns",
+			  (json_int_t)(counts->last_ns - counts->first_ns), "waits",
 			  (json_int_t)counts->waits, "ns", (json_int_t)counts->ns, "unpaired",
 			  (json_int_t)counts->unpaired, "dropped", (json_int_t)counts->dropped,
 			  "lost", (json_int_t)l->lost, "rows", list));

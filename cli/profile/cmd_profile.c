@@ -28,6 +28,7 @@ enum {
 	KEY_SVG,
 	KEY_HTML,
 	KEY_SELF,
+	KEY_OFF_CPU,
 	KEY_FORCE,
 };
 
@@ -40,6 +41,7 @@ enum {
 static const struct cli_option options[] = {
 	{ 'F', "frequency", "HZ", "samples per second and CPU (99)" },
 	{ 'e', "event", "EVENT[/FILTER/]", "take a sample at each of these events instead" },
+	{ KEY_OFF_CPU, "off-cpu", NULL, "also the time in which tasks wait, and for what" },
 	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
 	{ 'u', "user", "USER", "all tasks of a user" },
 	CLI_CGROUP_OPTIONS,
@@ -88,6 +90,7 @@ struct profile_run {
 static struct kl_profile *read_trace(const struct profile_run *pr, struct kl_trace *trace,
 				     struct cli_profile *losses)
 {
+	const char *scope = kl_trace_about(trace)->scope;
 	struct kl_profile *profile;
 	struct kl_item item;
 	int error = 0;
@@ -99,13 +102,20 @@ static struct kl_profile *read_trace(const struct profile_run *pr, struct kl_tra
 		cli_library_error(-errno, NULL);
 		return NULL;
 	}
+	if (!pr->self)
+		kl_profile_leave_out(profile, pr->recording.own);
+	if (pr->report.off_cpu)
+		error = kl_profile_include_waits(profile, *scope && strcmp(scope, "all"));
 	while (!error && kl_trace_next(trace, &item) > 0) {
-		if (item.kind == KL_ITEM_LOSS)
-			*(item.loss->kind == KL_LOSS_UNSEEN ? &losses->late : &losses->lost) +=
-				item.loss->records;
-		else if (pr->self || !cli_recording_is_own(&pr->recording, item.event))
+		if (item.kind == KL_ITEM_EVENT) {
 			error = kl_profile_add(profile, item.event);
+			continue;
+		}
+		*(item.loss->kind == KL_LOSS_UNSEEN ? &losses->late : &losses->lost) +=
+			item.loss->records;
+		kl_profile_add_loss(profile);
 	}
+	error = error ?: kl_profile_finish(profile);
 	if (!error)
 		return profile;
 	cli_library_error(error, NULL);
@@ -128,7 +138,10 @@ static int write_flames(struct profile_run *pr)
 		status = cli_write_buffer(&buffer, stdout) ? CLI_OK : CLI_FAILED;
 	}
 	if (!status)
-		status = cli_flame_write(flame, "CPU profile", "samples", pr->svg, pr->html);
+		status = cli_flame_write(flame,
+					 pr->report.off_cpu ? "Time on and off the CPU" :
+							      "CPU profile",
+					 pr->report.off_cpu ? "us" : "samples", pr->svg, pr->html);
 	kl_buffer_deinit(&buffer);
 	kl_flame_destroy(flame);
 	return status;
@@ -234,6 +247,9 @@ static void take_option(struct profile_run *pr, const struct cli_parser *parser,
 	case KEY_SELF:
 		pr->self = true;
 		break;
+	case KEY_OFF_CPU:
+		pr->report.off_cpu = true;
+		break;
 	}
 }
 
@@ -252,6 +268,8 @@ static void check_options(const struct profile_run *pr, const struct cli_parser 
 				      "flame graphs");
 	if (pr->folded && cli_settings.json)
 		cli_usage_error(self, "--folded cannot be used with --json");
+	if (pr->report.off_cpu && select->events)
+		cli_usage_error(self, "--off-cpu cannot be used with -e");
 	if (pr->hz && select->events)
 		cli_usage_error(self, "-F cannot be used with -e");
 }
@@ -281,6 +299,8 @@ static int exec_profile(const struct cli_command *self, int argc, char **argv)
 	}
 	if (!select->events)
 		cli_select_add(select, self, cli_sampler_tick(pr->hz, pr->self));
+	if (pr->report.off_cpu)
+		cli_select_add(select, self, cli_format("sched_switch"));
 	select->variables = cli_format("cgroup");
 	select->to_stdout = pr->folded;
 	if (parser.n_words)
@@ -302,6 +322,7 @@ const struct cli_command_ops cmd_profile = {
 		"  kernlens profile -p 1234 --duration 5 --callers --of malloc\n"
 		"  kernlens profile -e kmem_mm_page_alloc --callees -- ls\n"
 		"  kernlens profile -a --duration 10 --html flame.html\n"
+		"  kernlens profile --off-cpu -p 1234 --duration 10 --html flame.html\n"
 		"  kernlens profile -o old -- ./program; kernlens profile --diff old -- ./program\n",
 	.exec = exec_profile,
 };

@@ -58,14 +58,21 @@ static double percent(uint64_t part, uint64_t all)
 
 /* ------------------------------------------------------------------- summary */
 
-void cli_profile_summarize(const struct cli_profile *report, struct kl_buffer *to)
+static void summarize_time(const struct kl_profile_counts *counts, struct kl_buffer *to)
+{
+	char on[CLI_NUMBER_MAX], off[CLI_NUMBER_MAX];
+
+	kl_buffer_printf(to, "%s on the CPU, %s off it, by ticks at %u Hz and switches of tasks",
+			 cli_print_time(on, counts->samples - counts->waits),
+			 cli_print_time(off, counts->waits), counts->hz);
+}
+
+static void summarize_samples(const struct cli_profile *report, struct kl_buffer *to)
 {
 	const struct kl_profile_counts *counts = kl_profile_counts(report->profile);
 	double time = counts->hz ? (double)counts->samples / counts->hz : 0;
 	char number[CLI_NUMBER_MAX];
 
-	if (report->seconds)
-		kl_buffer_printf(to, "last %.3g s: ", report->seconds);
 	kl_buffer_printf(to, "%s sample%s", cli_print_count(number, counts->samples),
 			 counts->samples == 1 ? "" : "s");
 	if (counts->hz)
@@ -74,16 +81,37 @@ void cli_profile_summarize(const struct cli_profile *report, struct kl_buffer *t
 		kl_buffer_printf(to, ", %.2f CPUs busy", time / report->seconds);
 	else if (counts->hz)
 		kl_buffer_printf(to, ", %.3g s of CPU time", time);
+}
+
+/* A number of samples, or a time. */
+static const char *print_amount(char text[CLI_NUMBER_MAX], const struct cli_profile *report,
+				uint64_t amount)
+{
+	return report->off_cpu ? cli_print_ns(text, amount) : cli_print_count(text, amount);
+}
+
+void cli_profile_summarize(const struct cli_profile *report, struct kl_buffer *to)
+{
+	const struct kl_profile_counts *counts = kl_profile_counts(report->profile);
+	char number[CLI_NUMBER_MAX];
+
+	if (report->seconds)
+		kl_buffer_printf(to, "last %.3g s: ", report->seconds);
+	if (report->off_cpu)
+		summarize_time(counts, to);
+	else
+		summarize_samples(report, to);
 	if (counts->modes)
 		kl_buffer_printf(to, ", %.1f%% in the kernel",
 				 percent(counts->kernel, counts->modes));
 	if (counts->idle)
-		kl_buffer_printf(to, "; %s idle", cli_print_count(number, counts->idle));
+		kl_buffer_printf(to, "; %s idle", print_amount(number, report, counts->idle));
 }
 
 static void print_summary(const struct cli_profile *report, FILE *file)
 {
 	const struct kl_profile_counts *counts = kl_profile_counts(report->profile);
+	const char *unit = report->off_cpu ? "" : "samples ";
 	struct kl_buffer summary = { 0 };
 	char number[CLI_NUMBER_MAX];
 
@@ -97,11 +125,11 @@ static void print_summary(const struct cli_profile *report, FILE *file)
 		fprintf(file, "up to %s samples are missing: ticks were late\n",
 			cli_print_count(number, report->late));
 	if (counts->no_stack)
-		fprintf(file, "%s samples without a stack trace\n",
-			cli_print_count(number, counts->no_stack));
+		fprintf(file, "%s %swithout a stack trace\n",
+			print_amount(number, report, counts->no_stack), unit);
 	if (counts->uncertain)
-		fprintf(file, "%s samples with uncertain frames\n",
-			cli_print_count(number, counts->uncertain));
+		fprintf(file, "%s %swith uncertain frames\n",
+			print_amount(number, report, counts->uncertain), unit);
 	fputc('\n', file);
 }
 
@@ -159,12 +187,15 @@ static int print_rows(const struct cli_profile *report, FILE *file)
 
 	if (!rows)
 		return errno ? cli_library_error(-errno, NULL) : CLI_OK;
-	table = create_table(report, frames ? ">self|>total|>samples" : ">share|>samples");
+	table = create_table(report, frames	     ? report->off_cpu ? ">self|>total|>time" :
+									 ">self|>total|>samples" :
+				     report->off_cpu ? ">share|>time" :
+						       ">share|>samples");
 	for (size_t i = 0; i < limit(report, n); i++) {
 		cli_table_add(table, "%.2f%%", percent(rows[i].self, samples));
 		if (frames)
 			cli_table_add(table, "%.2f%%", percent(rows[i].total, samples));
-		cli_table_add(table, "%s", cli_print_count(number, rows[i].self));
+		cli_table_add(table, "%s", print_amount(number, report, rows[i].self));
 		add_keys(table, report, &rows[i]);
 	}
 	cli_table_print(table, file, 0);
@@ -355,6 +386,9 @@ int cli_profile_write_json(const struct cli_profile *report)
 	struct kl_profile_node *root;
 	int error = 0;
 
+	if (report->off_cpu)
+		json_object_set_new(document, "waits", json_integer((json_int_t)counts->waits));
+	json_object_set_new(document, "unit", json_string(report->off_cpu ? "ns" : "samples"));
 	if (!counts->modes)
 		json_object_set_new(document, "kernel", json_null());
 	if (report->seconds) {

@@ -22,6 +22,7 @@
  * @seconds: how long samples were taken, for a profile that goes on; 0: the whole trace
  * @restarts: times that such a profile had to be begun again
  * @lost: samples that are missing from the trace
+ * @off_cpu: with the time in which tasks wait; then amounts are in ns, else in samples
  * @late: ticks that came too late to be samples of any task; the tasks of the profile may have
  *        missed fewer
  */
@@ -38,6 +39,7 @@ struct cli_profile {
 	double seconds;
 	unsigned int restarts;
 	uint64_t lost;
+	bool off_cpu;
 	uint64_t late;
 };
 

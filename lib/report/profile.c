@@ -14,19 +14,12 @@
 
 #define TICK "tick:"
 
-/* Frames of both stacks, and one that says what is not known. */
+/* Frames of both stacks, and one for a wait or what is not known. */
 #define FRAMES_MAX (2 * KL_FRAMES_MAX + 1)
 
 struct number {
 	uint64_t key;
 	uint64_t number; /* plus 1; 0: new */
-};
-
-/* Ids of stack traces; @in_kernel: kernel code was running, whether or not its trace is there. */
-struct stacks {
-	uint32_t kernel;
-	uint32_t user;
-	uint32_t in_kernel;
 };
 
 int64_t kl_profile_list_add(struct kl_profile_list *list, const void *element)
@@ -99,7 +92,8 @@ struct kl_profile *kl_profile_create(const struct kl_schema *schema, const char 
 		return NULL;
 	}
 	profile->schema = schema;
-	profile->stacks.size = sizeof(struct stacks);
+	profile->weight = 1;
+	profile->stacks.size = sizeof(struct kl_profile_stacks);
 	profile->samples.size = sizeof(struct kl_profile_sample);
 	profile->functions.size = sizeof(struct kl_profile_function);
 	profile->tasks.size = sizeof(struct kl_profile_task);
@@ -128,6 +122,7 @@ void kl_profile_destroy(struct kl_profile *profile)
 	kl_profile_list_deinit(&profile->tasks);
 	kl_profile_list_deinit(&profile->stacks);
 	kl_hash_deinit(&profile->samples);
+	kl_hash_deinit(&profile->off);
 	for (size_t i = 0; i < profile->slices; i++)
 		kl_hash_deinit(&profile->slice[i].samples);
 	free(profile->slice);
@@ -142,16 +137,15 @@ const struct kl_profile_counts *kl_profile_counts(const struct kl_profile *profi
 
 /* --------------------------------------------------------------------- paths */
 
-/* Returns its number or -ENOMEM. */
-static int64_t add_function(struct kl_profile *profile, const char *name, const char *object,
-			    bool kernel)
+int64_t kl_profile_add_function(struct kl_profile *profile, const char *name, const char *object,
+				enum kl_profile_kind kind)
 {
 	struct kl_profile_function function;
 
 	memset(&function, 0, sizeof(function));
 	function.name = name;
 	function.object = object;
-	function.kernel = kernel;
+	function.kind = kind;
 	if (kl_texts_keep(&profile->texts, &function.name) ||
 	    kl_texts_keep(&profile->texts, &function.object))
 		return -ENOMEM;
@@ -167,7 +161,8 @@ static int add_frame(struct kl_profile *profile, struct kl_profile_frame *to,
 	char text[256], line[4096 + 16];
 	int64_t number;
 
-	number = add_function(profile, kl_frame_label(frame, text, sizeof(text)), object, kernel);
+	number = kl_profile_add_function(profile, kl_frame_label(frame, text, sizeof(text)), object,
+					 kernel ? KL_PROFILE_KERNEL : KL_PROFILE_PROGRAM);
 	if (number < 0)
 		return (int)number;
 	to->function = (uint32_t)number;
@@ -195,7 +190,7 @@ static int add_stack(struct kl_profile *profile, struct kl_profile_path *path,
 }
 
 static int add_frames(struct kl_profile *profile, struct kl_profile_path *path,
-		      const struct stacks *ids)
+		      const struct kl_profile_stacks *ids)
 {
 	const struct kl_stacks *stacks = kl_schema_stacks(profile->schema);
 	const struct kl_stack *kernel = kl_stacks_get(stacks, ids->kernel);
@@ -205,16 +200,24 @@ static int add_frames(struct kl_profile *profile, struct kl_profile_path *path,
 	path->no_stack = !path->n && !kernel;
 	if (!error)
 		error = add_stack(profile, path, kernel, true);
-	if (error || (path->n && (kernel || !ids->in_kernel)))
+	if (error)
 		return error;
+	if (ids->wait) {
+		path->frame[path->n++] = (struct kl_profile_frame){ .function = ids->wait - 1 };
+		return 0;
+	}
+	if (path->n && (kernel || !ids->in_kernel))
+		return 0;
 	/* The table of stack traces was full, or the user may not see those of the kernel. */
-	number = ids->in_kernel ? add_function(profile, "[kernel]", "kernel", true) :
-				  add_function(profile, "[unknown]", "unknown", false);
+	number = ids->in_kernel ?
+			 kl_profile_add_function(profile, "[kernel]", "kernel", KL_PROFILE_KERNEL) :
+			 kl_profile_add_function(profile, "[unknown]", "unknown",
+						 KL_PROFILE_PROGRAM);
 	path->frame[path->n++] = (struct kl_profile_frame){ .function = (uint32_t)number };
 	return number < 0 ? (int)number : 0;
 }
 
-static int add_path(struct kl_profile *profile, const struct stacks *ids)
+static int add_path(struct kl_profile *profile, const struct kl_profile_stacks *ids)
 {
 	struct kl_profile_frame frames[FRAMES_MAX];
 	struct kl_profile_path path = { .frame = frames }, *grown;
@@ -235,8 +238,7 @@ static int add_path(struct kl_profile *profile, const struct stacks *ids)
 	return 0;
 }
 
-/* The number of a path, or -ENOMEM. */
-static int64_t find_path(struct kl_profile *profile, const struct stacks *ids)
+int64_t kl_profile_path(struct kl_profile *profile, const struct kl_profile_stacks *ids)
 {
 	int64_t number = kl_profile_list_add(&profile->stacks, ids);
 	int error = number == (int64_t)profile->n_paths ? add_path(profile, ids) : 0;
@@ -246,12 +248,12 @@ static int64_t find_path(struct kl_profile *profile, const struct stacks *ids)
 
 /* ------------------------------------------------------------------- samples */
 
-static uint64_t variable(const struct kl_event *event, int index)
+uint64_t kl_profile_variable(const struct kl_event *event, int index)
 {
 	return index < 0 ? 0 : kl_event_variable(event, (unsigned int)index).number;
 }
 
-static int64_t add_task(struct kl_profile *profile, const struct kl_event *event)
+int64_t kl_profile_add_task(struct kl_profile *profile, const struct kl_event *event)
 {
 	struct kl_profile_task task;
 
@@ -259,7 +261,7 @@ static int64_t add_task(struct kl_profile *profile, const struct kl_event *event
 	task.comm = event->task.comm;
 	task.pid = event->task.pid;
 	task.tid = event->task.tid;
-	task.cgroup = variable(event, profile->cgroup);
+	task.cgroup = kl_profile_variable(event, profile->cgroup);
 	if (kl_texts_keep(&profile->texts, &task.comm))
 		return -ENOMEM;
 	return kl_profile_list_add(&profile->tasks, &task);
@@ -286,25 +288,9 @@ static int count(struct kl_hash *samples, const struct kl_profile_sample *of)
 	return 0;
 }
 
-static int add_sample(struct kl_profile *profile, const struct kl_event *event, int64_t path,
-		      int64_t task)
-{
-	int64_t key = sample_key(path, task, event->cpu);
-	const struct kl_profile_sample one = { .key = (uint64_t)key,
-					       .path = (uint32_t)path,
-					       .task = (uint32_t)task,
-					       .cpu = event->cpu,
-					       .count = 1 };
-	int error = key < 0 ? (int)key : count(&profile->samples, &one);
-
-	if (!error && profile->slices)
-		error = count(&profile->slice[profile->slices - 1].samples, &one);
-	return error;
-}
-
 /* Was the kernel running? Ticks say so, other events happen there. */
 static void note_mode(const struct kl_profile *profile, const struct kl_event *event,
-		      struct stacks *ids, struct kl_profile_counts *counts)
+		      struct kl_profile_stacks *ids, struct kl_profile_counts *counts)
 {
 	struct kl_value user = { .number = 0 };
 
@@ -316,7 +302,7 @@ static void note_mode(const struct kl_profile *profile, const struct kl_event *e
 }
 
 static bool is_sample(const struct kl_profile *profile, const struct kl_event *event,
-		      const struct stacks *ids)
+		      const struct kl_profile_stacks *ids)
 {
 	if (profile->event)
 		return event->event_class == profile->event;
@@ -331,6 +317,7 @@ static void add_counts(struct kl_profile_counts *to, const struct kl_profile_cou
 	to->modes += of->modes;
 	to->no_stack += of->no_stack;
 	to->uncertain += of->uncertain;
+	to->waits += of->waits;
 	if (!to->first_ns)
 		to->first_ns = of->first_ns;
 	to->last_ns = of->last_ns;
@@ -343,30 +330,55 @@ static void note(struct kl_profile *profile, const struct kl_profile_counts *cou
 		add_counts(&profile->slice[profile->slices - 1].counts, counts);
 }
 
+int kl_profile_count(struct kl_profile *profile, int64_t path, int64_t task, uint32_t cpu,
+		     uint64_t weight, const struct kl_profile_counts *counts)
+{
+	int64_t key = sample_key(path, task, cpu);
+	const struct kl_profile_sample one = { .key = (uint64_t)key,
+					       .path = (uint32_t)path,
+					       .task = (uint32_t)task,
+					       .cpu = cpu,
+					       .count = weight };
+	int error = key < 0 ? (int)key : count(&profile->samples, &one);
+
+	note(profile, counts);
+	if (!error && profile->slices)
+		error = count(&profile->slice[profile->slices - 1].samples, &one);
+	return error;
+}
+
 int kl_profile_add(struct kl_profile *profile, const struct kl_event *event)
 {
 	struct kl_profile_counts counts = { .first_ns = event->ns, .last_ns = event->ns };
-	struct stacks ids = { (uint32_t)variable(event, profile->kstack),
-			      (uint32_t)variable(event, profile->ustack), 0 };
+	struct kl_profile_stacks ids = {
+		.kernel = (uint32_t)kl_profile_variable(event, profile->kstack),
+		.user = (uint32_t)kl_profile_variable(event, profile->ustack)
+	};
+	const uint64_t weight = profile->weight;
 	int64_t path, task;
 
-	if (!is_sample(profile, event, &ids))
+	if (profile->off_event && event->event_class == profile->off_event)
+		return kl_profile_add_switch(profile, event);
+	if (!is_sample(profile, event, &ids) || kl_profile_is_own(profile, event->task.pid))
 		return 0;
 	if (!event->task.tid && profile->ticks) {
-		counts.idle = 1;
+		counts.idle = weight;
 		note(profile, &counts);
 		return 0;
 	}
 	note_mode(profile, event, &ids, &counts);
-	path = find_path(profile, &ids);
-	task = path < 0 ? path : add_task(profile, event);
+	path = kl_profile_path(profile, &ids);
+	task = path < 0 ? path : kl_profile_add_task(profile, event);
 	if (task < 0)
 		return (int)task;
-	counts.samples = 1;
-	counts.no_stack = profile->path[path].no_stack;
-	counts.uncertain = profile->path[path].uncertain;
-	note(profile, &counts);
-	return add_sample(profile, event, path, task);
+	if (profile->off_event && kl_profile_follow(profile, event->task.tid))
+		return -ENOMEM;
+	counts.samples = weight;
+	counts.kernel *= weight;
+	counts.modes *= weight;
+	counts.no_stack = profile->path[path].no_stack ? weight : 0;
+	counts.uncertain = profile->path[path].uncertain ? weight : 0;
+	return kl_profile_count(profile, path, task, event->cpu, weight, &counts);
 }
 
 /* -------------------------------------------------------------------- slices */

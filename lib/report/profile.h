@@ -64,13 +64,30 @@ struct kl_profile_list {
 };
 
 /**
+ * struct kl_profile_stacks - what a path is made from
+ * @kernel, @user: ids of stack traces
+ * @in_kernel: kernel code was running, whether or not its trace is there
+ * @wait: number of the function that stands for what the task waited for, plus 1; 0: it ran
+ */
+struct kl_profile_stacks {
+	uint32_t kernel;
+	uint32_t user;
+	uint32_t in_kernel;
+	uint32_t wait;
+};
+
+/**
  * struct kl_profile - samples
  * @ticks: all ticks are samples, else @event, else if it is NULL all events with stack traces
  * @kstack, @ustack, @cgroup: indices of variables of the schema, -1: it has none
  * @texts: names
- * @stacks: what paths are made from: struct stacks; has the number of @path
+ * @stacks: struct kl_profile_stacks; has the number of @path
  * @slice: oldest first; none before kl_profile_begin_slice()
  * @zoom: samples that are looked at, if @zoomed
+ * @off: waits that may be in progress: struct kl_profile_off
+ * @partial: not all tasks were selected
+ * @weight: of a sample: 1, or with waits, the ns that it stands for
+ * @own: processes that are left out; 0: none
  */
 struct kl_profile {
 	const struct kl_schema *schema;
@@ -93,6 +110,11 @@ struct kl_profile {
 	size_t slices_room;
 	bool zoomed;
 	struct kl_profile_zoom zoom;
+	const struct kl_class *off_event;
+	struct kl_hash off;
+	bool partial;
+	uint64_t weight;
+	int32_t own[2];
 };
 
 /* Is an event the tick of a profile? */
@@ -102,9 +124,32 @@ bool kl_profile_is_tick(const struct kl_class *event);
 int64_t kl_profile_list_add(struct kl_profile_list *list, const void *element);
 void kl_profile_list_deinit(struct kl_profile_list *list);
 
+uint64_t kl_profile_variable(const struct kl_event *event, int index);
+
+/* These return a number, which may be new, or -ENOMEM. */
+int64_t kl_profile_add_function(struct kl_profile *profile, const char *name, const char *object,
+				enum kl_profile_kind kind);
+int64_t kl_profile_path(struct kl_profile *profile, const struct kl_profile_stacks *ids);
+int64_t kl_profile_add_task(struct kl_profile *profile, const struct kl_event *event);
+
+/* Count @weight in a task's path on a CPU, and add @counts. Returns 0 or -ENOMEM. */
+int kl_profile_count(struct kl_profile *profile, int64_t path, int64_t task, uint32_t cpu,
+		     uint64_t weight, const struct kl_profile_counts *counts);
+
+/* Note that a task has been selected. Returns 0 or -ENOMEM. */
+int kl_profile_follow(struct kl_profile *profile, int32_t tid);
+
+/* A switch of tasks ends a wait and begins one. Returns 0 or -ENOMEM. */
+int kl_profile_add_switch(struct kl_profile *profile, const struct kl_event *event);
+
 /* The sample to look at after @sample, or the first if that is NULL. NULL after the last. */
 const struct kl_profile_sample *kl_profile_next(const struct kl_profile *profile,
 						const struct kl_profile_sample *sample);
+
+static inline bool kl_profile_is_own(const struct kl_profile *profile, int32_t pid)
+{
+	return pid && (pid == profile->own[0] || pid == profile->own[1]);
+}
 
 static inline const struct kl_profile_function *
 kl_profile_function_of(const struct kl_profile *profile, const struct kl_profile_frame *frame)

@@ -139,6 +139,13 @@ struct kl_profile_node *kl_profile_tree(struct kl_profile *profile,
 	return root;
 }
 
+static enum kl_flame_kind kind_of(const struct kl_profile_function *function)
+{
+	return function->kind == KL_PROFILE_WAIT   ? KL_FLAME_STATE :
+	       function->kind == KL_PROFILE_KERNEL ? KL_FLAME_KERNEL :
+						     KL_FLAME_USER;
+}
+
 struct kl_flame *kl_profile_flame(struct kl_profile *profile)
 {
 	struct kl_flame_frame frame[1 + 2 * KL_FRAMES_MAX + 1];
@@ -155,11 +162,10 @@ struct kl_flame *kl_profile_flame(struct kl_profile *profile)
 			const struct kl_profile_function *function =
 				kl_profile_function_of(profile, &path->frame[i]);
 
-			frame[1 + i] = (struct kl_flame_frame){ function->name,
-								function->kernel ? KL_FLAME_KERNEL :
-										   KL_FLAME_USER };
+			frame[1 + i] = (struct kl_flame_frame){ function->name, kind_of(function) };
 		}
-		error = kl_flame_add(flame, frame, 1 + path->n, sample->count);
+		error = kl_flame_add(flame, frame, 1 + path->n,
+				     profile->off_event ? sample->count / 1000 : sample->count);
 	}
 	if (!error)
 		return flame;

@@ -293,6 +293,52 @@ unsigned int kl_elf_names_find(struct kl_elf_names *names, uint64_t place, bool 
 	return n > 1 || frame[0].symbol || frame[0].line || frame[0].offset ? n : 0;
 }
 
+/* The smallest variable of a symbol table that contains an address, if it is below *@bytes. */
+static const char *find_variable(Elf *elf, uint64_t address, uint64_t *offset, uint64_t *bytes)
+{
+	const char *name = NULL, *found;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Sym symbol;
+
+	while ((section = elf_nextscn(elf, section))) {
+		Elf_Data *data = gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB ||
+								    header.sh_type == SHT_DYNSYM) ?
+					 elf_getdata(section, NULL) :
+					 NULL;
+
+		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+			const uint64_t at = address - symbol.st_value;
+
+			if (GELF_ST_TYPE(symbol.st_info) != STT_OBJECT ||
+			    symbol.st_shndx == SHN_UNDEF || at >= symbol.st_size ||
+			    symbol.st_size >= *bytes)
+				continue;
+			found = elf_strptr(elf, header.sh_link, symbol.st_name);
+			if (!found)
+				continue;
+			name = found;
+			*bytes = symbol.st_size;
+			*offset = at;
+		}
+	}
+	return name;
+}
+
+const char *kl_elf_names_variable(struct kl_elf_names *names, uint64_t place, uint64_t distance,
+				  uint64_t *offset)
+{
+	uint64_t address, bytes = UINT64_MAX;
+	const char *name, *other;
+
+	if (!to_address(names, place, &address))
+		return NULL;
+	address += distance;
+	name = find_variable(names->own.elf, address, offset, &bytes);
+	other = names->debug.elf ? find_variable(names->debug.elf, address, offset, &bytes) : NULL;
+	return other ?: name;
+}
+
 static bool find_value(Elf *elf, const char *name, uint64_t *address)
 {
 	Elf_Scn *section = NULL;

@@ -34,6 +34,13 @@ unsigned int kl_elf_names_find(struct kl_elf_names *names, uint64_t place, bool 
 			       struct kl_dwarf_frame *frame, unsigned int room);
 
 /*
+ * The variable at an address that is @distance bytes from the loaded address of @place, an offset in
+ * the file. *@offset: from the start of the variable. NULL: there is none.
+ */
+const char *kl_elf_names_variable(struct kl_elf_names *names, uint64_t place, uint64_t distance,
+				  uint64_t *offset);
+
+/*
  * The address of a named object in the file: a symbol, or a section in a file that is not linked
  * yet. False: it does not exist, or there is no debug information.
  */

@@ -31,6 +31,7 @@
 enum request_kind {
 	REQUEST_OPEN,
 	REQUEST_FIND,
+	REQUEST_VARIABLE,
 	REQUEST_PLACE,
 	REQUEST_LINES,
 	REQUEST_UNWIND,
@@ -40,11 +41,12 @@ enum request_kind {
 struct request {
 	uint32_t kind;
 	uint32_t number;
-	uint64_t place; /* FIND: in the file; UNWIND, NEEDED: number of the first row, the name */
+	uint64_t place; /* FIND, VARIABLE: in the file; UNWIND, NEEDED: number of the first row, the name */
 	uint32_t lines; /* FIND: whether to include lines; LINES: number of addresses */
 	union {
 		char path[PATH_BYTES]; /* OPEN: the file's path, may be empty; PLACE: a name */
 		uint64_t address[KL_ELF_LINES_MAX];
+		uint64_t distance; /* VARIABLE: from the place */
 	};
 };
 
@@ -55,7 +57,7 @@ struct request {
 struct answer {
 	int32_t n; /* number of entries, or negative errno */
 	char build_id[KL_BUILD_ID_TEXT];
-	uint64_t address; /* PLACE only */
+	uint64_t address; /* PLACE; VARIABLE: the offset in it */
 };
 
 struct found {
@@ -159,6 +161,20 @@ static size_t answer_find(struct kl_elf_names *names, const struct request *requ
 		memcpy(message + sizeof(*answer) + (size_t)i * sizeof(found), &found,
 		       sizeof(found));
 	}
+	return length;
+}
+
+static size_t answer_variable(struct kl_elf_names *names, const struct request *request,
+			      char *message)
+{
+	struct answer *answer = (struct answer *)message;
+	size_t length = sizeof(*answer);
+	const char *name = names ? kl_elf_names_variable(names, request->place, request->distance,
+							 &answer->address) :
+				   NULL;
+
+	answer->n = !!name;
+	add_text(message, &length, name);
 	return length;
 }
 
@@ -269,6 +285,9 @@ static void serve(int socket)
 		switch (request.kind) {
 		case REQUEST_OPEN:
 			length = answer_open(of, &request, fd, message);
+			break;
+		case REQUEST_VARIABLE:
+			length = answer_variable(*of, &request, message);
 			break;
 		case REQUEST_PLACE:
 			length = answer_place(*of, &request, message);
@@ -388,13 +407,19 @@ static int send_request(const struct kl_elf_process *process, const struct reque
 	return sendmsg(process->socket, &message, MSG_NOSIGNAL) == (ssize_t)bytes ? 0 : -EPIPE;
 }
 
+static size_t argument_bytes(const struct request *request)
+{
+	if (request->kind == REQUEST_LINES)
+		return request->lines * sizeof(request->address[0]);
+	if (request->kind == REQUEST_VARIABLE)
+		return sizeof(request->distance);
+	return strlen(request->path) + 1;
+}
+
 /* Returns the size of the answer, at least a whole struct, or -EPIPE after ending the child. */
 static ssize_t ask(struct kl_elf_process *process, const struct request *request, int fd)
 {
-	size_t bytes = offsetof(struct request, path) +
-		       (request->kind == REQUEST_LINES ?
-				request->lines * sizeof(request->address[0]) :
-				strlen(request->path) + 1);
+	size_t bytes = offsetof(struct request, path) + argument_bytes(request);
 	struct pollfd wait = { .fd = process->socket, .events = POLLIN };
 	ssize_t n = send_request(process, request, bytes, fd);
 	int ready;
@@ -476,6 +501,22 @@ int kl_elf_process_find(struct kl_elf_process *process, unsigned int number, uin
 		};
 	}
 	return answer.n;
+}
+
+const char *kl_elf_process_variable(struct kl_elf_process *process, unsigned int number,
+				    uint64_t place, uint64_t distance, uint64_t *offset)
+{
+	struct request request = {
+		.kind = REQUEST_VARIABLE, .number = number, .place = place, .distance = distance
+	};
+	ssize_t bytes = process->pid ? ask(process, &request, -1) : -EPIPE;
+	struct answer answer;
+
+	if (bytes < 0)
+		return NULL;
+	memcpy(&answer, process->message, sizeof(answer));
+	*offset = answer.address;
+	return take_text(process, (size_t)bytes, answer.n == 1, sizeof(answer));
 }
 
 int kl_elf_process_place(struct kl_elf_process *process, unsigned int number, const char *name,

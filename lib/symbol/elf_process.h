@@ -52,6 +52,10 @@ int kl_elf_process_open(struct kl_elf_process *process, unsigned int number, int
 int kl_elf_process_find(struct kl_elf_process *process, unsigned int number, uint64_t place,
 			bool lines, struct kl_dwarf_frame *frame);
 
+/* Like kl_elf_names_variable(). The text lives until the next call. */
+const char *kl_elf_process_variable(struct kl_elf_process *process, unsigned int number,
+				    uint64_t place, uint64_t distance, uint64_t *offset);
+
 /* Like kl_elf_names_place(). Returns 0, -ENOENT, or -EPIPE as above. */
 int kl_elf_process_place(struct kl_elf_process *process, unsigned int number, const char *name,
 			 uint64_t *address);

@@ -53,6 +53,7 @@ _kernlens_argument() {
 			"$program" list variables --names)"
 		COMPREPLY=($(compgen -W "$words" -- "$current"))
 		;;
+	--only) COMPREPLY=($(compgen -W "kernel programs" -- "$current")) ;;
 	--sort) COMPREPLY=($(compgen -W "count name" -- "$current")) ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$current")) ;;
 	--snapshots) COMPREPLY=($(compgen -W "4 16 64" -- "$current")) ;;

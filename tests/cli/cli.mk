@@ -33,7 +33,22 @@ cli-tests: $(UNWIND_PROGRAMS) $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $
 	$(CLI_TESTS)/program-blocks $(CLI_TESTS)/program-blocks-plain \
 	$(CLI_TESTS)/program-splice $(CLI_TESTS)/program-throw $(CLI_TESTS)/example-record \
 	$(CLI_TESTS)/usdt $(CLI_TESTS)/usdt-plain $(CLI_TESTS)/usdt-32 $(CLI_TESTS)/strace-calls \
-	$(BUILD)/tests/why/play
+	$(BUILD)/tests/why/play $(CLI_TESTS)/lock-waits $(CLI_TESTS)/lock-waits-cxx \
+	$(if $(shell command -v rustc),$(CLI_TESTS)/lock-waits-rust)
+
+#                $(BUILD)/tests/cli/lock-waits: threads that wait for locks of all kinds; -cxx: of
+#                C++; -rust: of Rust, if there is a compiler
+$(CLI_TESTS)/lock-waits: tests/cli/lock_waits.c
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -pthread -o $@ $<
+
+$(CLI_TESTS)/lock-waits-cxx: tests/cli/lock_waits.cc
+	mkdir -p $(@D)
+	$(call step,LD)$(CXX) -std=gnu++17 -O2 -Wall -Wextra -Werror -pthread -o $@ $<
+
+$(CLI_TESTS)/lock-waits-rust: tests/cli/lock_waits.rs
+	mkdir -p $(@D)
+	$(call step,LD)rustc -O -o $@ $<
 
 $(BUILD)/tests/unwind/%: tests/unwind/programs/%.c
 	mkdir -p $(@D)

@@ -67,7 +67,7 @@ echo >$tracing/set_ftrace_filter
 	echo nop >$tracing/current_tracer
 	echo 0 >$tracing/options/hash-ptr
 } 2>/dev/null
-kl locks -o both -a -- bash -c 'echo 1 >'$tracing'/tracing_on
+kl locks -o both -a --only kernel -- bash -c 'echo 1 >'$tracing'/tracing_on
 	python3 "$0" write "$1" & for i in 1 2 3; do find /usr/share/doc /usr/lib/python3 | dd bs=4k status=none; done >/dev/null & find /usr/share/doc >/dev/null
 	wait
 	echo 0 >'$tracing'/tracing_on' "$here/locks.py" "$work/file"
@@ -141,9 +141,11 @@ expect "a module and tasks" 2
 kl locks --module loop --by type
 expect "a module and how waits are grouped" 2
 
-kl_nobody locks -a --duration 0.1
-expect "an ordinary user" 1
-says err 'require CAP_SYS_ADMIN; kernlens latency' "says what to use"
+kl_nobody locks --module loop --duration 0.1
+expect "a module, as an ordinary user" 1
+says err 'require CAP_SYS_ADMIN' "is refused"
+kl_nobody stat -e call:vfs_read:rw_verify_area -- true
+expect "calls in the kernel, as an ordinary user" 1
 kl locks -i kept -a
 expect "a trace and tasks" 2
 kl locks --by nothing
@@ -153,6 +155,6 @@ kl record -a -o without -e sched_switch --duration 0.1
 kl locks -i without
 expect "a trace without locks" 0
 says out '^0 waits for locks' "has none"
-says err '-e contention_begin:stack,contention_end' "says what to record"
+says err '-e contention_begin:stack,contention_end and -e syscall_entry_futex' "says what to record"
 check "nothing is left behind" test -z "$(ls -A "$TMPDIR")"
 unset TMPDIR

@@ -7,6 +7,7 @@
 chain=$(realpath "$here/../../build/tests/cli/stack-chain")
 export TMPDIR=$work/tmp
 mkdir "$TMPDIR"
+chmod 777 "$TMPDIR"
 
 kl profile --json -F 199 --top 0 -- "$chain" spin 1500
 expect "a profile of a command" 0
@@ -55,6 +56,38 @@ kl profile -i kept --svg graph.svg --html graph.html
 check "a flame graph is XML" python3 -c 'import xml.dom.minidom as m; m.parse("graph.svg")'
 check "with the functions" grep -q '<title>chain_b: [0-9]* samples' graph.svg
 check "as a page, too" grep -q '<title>chain_b' graph.html
+
+# Waits: a program that computes, then sleeps, and prints its times as the kernel counts them.
+cat >times.py <<'END'
+import time
+end = time.thread_time() + 0.4
+while time.thread_time() < end:
+    pass
+time.sleep(0.6)
+print(*open("/proc/self/schedstat").read().split())
+END
+kl profile --off-cpu --json --top 0 -o waits -- python3 times.py
+expect "time on and off the CPU" 0
+read -r ran waited _ < <(grep -E '^[0-9]+ [0-9]+ [0-9]+$' "$work/err")
+json "the time on the CPU" ".unit == \"ns\" and (.samples - .waits - $ran | fabs) < 0.1 * $ran + 20e6"
+json "a sleep, for as long as it took" '[.rows[] | select(.function == "[waits: nanosleep]")] |
+	length == 1 and .[0].self > 590e6 and .[0].self < 700e6 and .[0].object == "off CPU"'
+json "called by the function that sleeps" '[.rows[] | select(.function | test("clock_nanosleep")) | .total] | max > 590e6'
+json "waits for a CPU" "([.rows[] | select(.function == \"[waits for a CPU]\") | .self] | add // 0) <= $waited + 1e6"
+json "all of it is in one row each" '([.rows[].self] | add) == .samples'
+json "and all of it is the time that the program took" '(.last_ns - .first_ns) as $all | .samples < $all and .samples > 0.9 * $all'
+kl profile --off-cpu -i waits --by thread
+says out '^[0-9.]+ m?s on the CPU, [0-9.]+ m?s off it, by ticks at 99 Hz and switches of tasks' "in words"
+says out '^ +share +time +tid +thread$' "a table of times"
+kl profile --off-cpu -i waits --svg waits.svg --folded
+check "a flame graph of both" grep -qE '<title>\[waits: nanosleep\]: (59|6[0-9])[0-9]{4} us' waits.svg
+check "as folded stacks" grep -qE '^python3;.*;\[waits: nanosleep\] (59|6[0-9])[0-9]{4}$' "$work/out"
+kl_nobody profile --off-cpu --json -- sh -c 'sleep 0.3; exit 0'
+expect "an ordinary user" 0
+json "sees waits in functions of programs" '[.rows[] | select(.function == "[waits: unknown]") | .self] | add > 300e6'
+kl profile --off-cpu -e sched_waking -- true
+expect "waits and an event" 2
+
 kl profile -i kept --json --by line
 json "by source line" '.rows[0].line | test("stack_chain.c:[0-9]+$")'
 kl profile -i kept --json --by object

@@ -120,7 +120,7 @@ static void add_key(struct view_line *line, enum kl_profile_key key,
 	snprintf(number, sizeof(number), "%d", key == KL_PROFILE_THREAD ? row->tid : row->pid);
 	if (key == KL_PROFILE_FUNCTION)
 		add_function(line, row->function.object, text, STYLE_COMMAND,
-			     row->function.kernel ? STYLE_HIGH : STYLE_PLAIN);
+			     row->function.kind == KL_PROFILE_KERNEL ? STYLE_HIGH : STYLE_PLAIN);
 	else if (key == KL_PROFILE_PROCESS || key == KL_PROFILE_THREAD)
 		add_numbered(line, number, text, STYLE_SHADOW, STYLE_PLAIN);
 	else

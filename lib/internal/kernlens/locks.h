@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The waits for the kernel's locks in a trace: how many, how long, for which locks, in which
- * functions, and who held them. From contention_begin and contention_end, with stack traces.
+ * The waits for locks in a trace: how many, how long, for which locks, in which functions, and who
+ * held them. Those of the kernel from contention_begin and contention_end, those of programs from
+ * the system call futex, both with stack traces.
  */
 #ifndef KERNLENS_LOCKS_H
 #define KERNLENS_LOCKS_H
@@ -29,6 +30,18 @@ enum kl_lock_type {
 	KL_LOCK_PERCPU_READ,
 	KL_LOCK_PERCPU_WRITE,
 	KL_LOCK_SEMAPHORE,
+	KL_LOCK_FUTEX, /* from here on, of programs */
+	KL_LOCK_LIBC,
+	KL_LOCK_PTHREAD_MUTEX,
+	KL_LOCK_PTHREAD_READ,
+	KL_LOCK_PTHREAD_WRITE,
+	KL_LOCK_RUST_MUTEX,
+	KL_LOCK_RUST_READ,
+	KL_LOCK_RUST_WRITE,
+	KL_LOCK_POSIX_SEMAPHORE,
+	KL_LOCK_CONDITION, /* from here on, not locks */
+	KL_LOCK_BARRIER,
+	KL_LOCK_THREAD,
 };
 
 /* What the waits are grouped by. */
@@ -37,7 +50,7 @@ enum kl_lock_key {
 	KL_LOCKS_BY_TYPE,
 	KL_LOCKS_BY_FUNCTION, /* the one that takes the lock */
 	KL_LOCKS_BY_PROCESS, /* the one that waits */
-	KL_LOCKS_BY_OWNER, /* the thread that held the lock when the wait began */
+	KL_LOCKS_BY_OWNER, /* the thread that held the lock */
 	KL_LOCKS_BY_STACK, /* of the task that waits */
 	KL_LOCKS_KEYS,
 };
@@ -66,7 +79,8 @@ struct kl_lock_sum {
  * @name: of the lock, the function or the task; NULL if unknown. Valid as long as the locks
  * @address: of the lock, KL_LOCKS_BY_LOCK; 0 if unknown
  * @type: KL_LOCKS_BY_LOCK (of the first wait) and KL_LOCKS_BY_TYPE
- * @id: pid or tid, KL_LOCKS_BY_PROCESS and KL_LOCKS_BY_OWNER; 0 if unknown
+ * @id: pid or tid, KL_LOCKS_BY_PROCESS and KL_LOCKS_BY_OWNER; 0 if unknown. KL_LOCKS_BY_LOCK: the
+ *      process in whose memory it is; 0: the kernel's, or memory that processes may share
  * @sum: their times
  */
 struct kl_lock_row {
@@ -86,6 +100,8 @@ struct kl_lock_row {
  * @ns: their time
  * @unpaired: ends whose beginning is not in the trace
  * @dropped: waits that were in progress where records are missing: they are not counted
+ * @conditions: waits that are left out because they are not for locks
+ * @conditions_ns: their time
  */
 struct kl_locks_counts {
 	uint64_t first_ns;
@@ -94,15 +110,19 @@ struct kl_locks_counts {
 	uint64_t ns;
 	uint64_t unpaired;
 	uint64_t dropped;
+	uint64_t conditions;
+	uint64_t conditions_ns;
 };
 
 /**
  * kl_locks_create - collect waits
  * @schema: of the trace; must outlive the result
+ * @conditions: also collect the waits of programs that are not for locks: for conditions, barriers
+ *              and the end of threads
  *
  * Returns NULL with errno ENOENT if the trace cannot have waits for locks, or ENOMEM.
  */
-struct kl_locks *kl_locks_create(const struct kl_schema *schema);
+struct kl_locks *kl_locks_create(const struct kl_schema *schema, bool conditions);
 
 /**
  * kl_locks_destroy - free the waits
@@ -155,5 +175,11 @@ struct kl_lock_row *kl_locks_rows(struct kl_locks *locks, enum kl_lock_key by,
  * @access: say also whether the lock was taken for reading or writing
  */
 const char *kl_lock_type_name(enum kl_lock_type type, bool access);
+
+/* kl_lock_is_program - is it of a program, not of the kernel? */
+bool kl_lock_is_program(enum kl_lock_type type);
+
+/* kl_lock_is_condition - is it something else than a lock: a condition, a barrier, a thread? */
+bool kl_lock_is_condition(enum kl_lock_type type);
 
 #endif /* KERNLENS_LOCKS_H */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <kernlens/buffer.h>
 #include <kernlens/flame.h>
 #include <kernlens/schema.h>
@@ -60,17 +61,24 @@ static inline bool kl_profile_has_frames(const enum kl_profile_key *key, unsigne
 	return any;
 }
 
+/* What a function is part of. */
+enum kl_profile_kind {
+	KL_PROFILE_PROGRAM,
+	KL_PROFILE_KERNEL,
+	KL_PROFILE_WAIT, /* it stands for what a task waited for */
+};
+
 /**
  * struct kl_profile_function - a function that occurs in stack traces
  * @name: as kl_frame_label() gives it
  * @object: name of the module, program or library without its folder; "kernel" for the kernel
  *          itself
- * @kernel: it is kernel code
+ * @kind: what it is part of
  */
 struct kl_profile_function {
 	const char *name;
 	const char *object;
-	bool kernel;
+	enum kl_profile_kind kind;
 };
 
 /**
@@ -96,7 +104,7 @@ struct kl_profile_row {
 };
 
 /**
- * struct kl_profile_counts - what a profile consists of
+ * struct kl_profile_counts - what a profile consists of, in samples; with waits, in ns
  * @samples: samples of tasks
  * @idle: samples of idle CPUs, which are in no row
  * @kernel: samples in kernel code
@@ -104,6 +112,7 @@ struct kl_profile_row {
  *         not see kernel addresses do not say so
  * @no_stack: samples without any stack trace
  * @uncertain: samples of which a frame is uncertain
+ * @waits: the part of @samples in which tasks did not run
  * @hz: ticks per second and CPU, if the samples are ticks of one frequency; else 0
  * @first_ns: wall time of the first sample
  * @last_ns: wall time of the last sample
@@ -115,6 +124,7 @@ struct kl_profile_counts {
 	uint64_t modes;
 	uint64_t no_stack;
 	uint64_t uncertain;
+	uint64_t waits;
 	unsigned int hz;
 	uint64_t first_ns;
 	uint64_t last_ns;
@@ -145,6 +155,42 @@ void kl_profile_destroy(struct kl_profile *profile);
  * Returns 0 or -ENOMEM.
  */
 int kl_profile_add(struct kl_profile *profile, const struct kl_event *event);
+
+/**
+ * kl_profile_include_waits - also take the time in which tasks do not run
+ * @profile: empty; its samples must be ticks of one frequency
+ * @partial: not all tasks were selected. Tasks are left out if nothing shows that they were: a tick,
+ *           or a switch to or from an idle task
+ *
+ * Then everything is in ns: a tick stands for its period. A wait has the stack traces of the switch
+ * to another task, and within them a function that stands for what the task waited for.
+ *
+ * Returns 0 or -ENOENT with an error text: the trace has no such ticks, or no sched_switch.
+ */
+int kl_profile_include_waits(struct kl_profile *profile, bool partial);
+
+/**
+ * kl_profile_leave_out - leave out the samples of processes
+ * @profile: profile
+ * @pid: processes; 0: none
+ */
+void kl_profile_leave_out(struct kl_profile *profile, const pid_t pid[2]);
+
+/**
+ * kl_profile_add_loss - note that records are missing here
+ * @profile: profile
+ *
+ * A wait in progress may have ended, so it is not counted.
+ */
+void kl_profile_add_loss(struct kl_profile *profile);
+
+/**
+ * kl_profile_finish - count waits that have not ended when the trace does, until its end
+ * @profile: profile
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int kl_profile_finish(struct kl_profile *profile);
 
 /**
  * kl_profile_begin_slice - begin a new slice of time

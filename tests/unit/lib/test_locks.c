@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Waits for locks: pairs, owners, types, times and groups, from events and stack traces made here. */
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,20 +31,45 @@ enum {
 	IN_OPEN = 1,
 	IN_STAT,
 	ONLY_LOCKS,
+	IN_MUTEX,
+	IN_CONDITION,
+	IN_RWLOCK,
+	IN_RUST,
+	IN_LIBC,
 };
 
-static const char traces[] = "kernlens-stacks 3\nno-room 0\n"
-			     "stack 1 0 2 5 5\n"
-			     "ffe0 __traceiter_contention_begin 5 - - 0 - 0 0 0\n"
-			     "ffe1 __mutex_lock.constprop.0 5 - - 0 - 0 0 0\n"
-			     "ffe2 mutex_lock 5 - - 0 - 0 0 0\n"
-			     "fff1 do_open 5 - - 0 - 0 0 0\n"
-			     "fff2 do_syscall 5 - - 0 - 0 0 0\n"
-			     "stack 2 0 2 5 2\n"
-			     "ffe3 down_read 5 - - 0 - 0 0 0\n"
-			     "fff3 do_stat 5 a_module - 0 - 0 0 0\n"
-			     "stack 3 0 2 5 1\n"
-			     "ffe4 _raw_spin_lock 5 - - 0 - 0 0 0\n";
+static const char traces[] =
+	"kernlens-stacks 3\nno-room 0\n"
+	"stack 1 0 2 5 5\n"
+	"ffe0 __traceiter_contention_begin 5 - - 0 - 0 0 0\n"
+	"ffe1 __mutex_lock.constprop.0 5 - - 0 - 0 0 0\n"
+	"ffe2 mutex_lock 5 - - 0 - 0 0 0\n"
+	"fff1 do_open 5 - - 0 - 0 0 0\n"
+	"fff2 do_syscall 5 - - 0 - 0 0 0\n"
+	"stack 2 0 2 5 2\n"
+	"ffe3 down_read 5 - - 0 - 0 0 0\n"
+	"fff3 do_stat 5 a_module - 0 - 0 0 0\n"
+	"stack 3 0 2 5 1\n"
+	"ffe4 _raw_spin_lock 5 - - 0 - 0 0 0\n"
+	"stack 4 1 0 5 3\n"
+	"7f00 - 0 /lib/libc.so.6 - 0 - 0 0 0\n"
+	"7f10 __GI___pthread_mutex_lock 5 /lib/libc.so.6 - 0 - 0 0 0\n"
+	"5500 take_queue 5 /bin/a - 0 - 0 0 0\n"
+	"stack 5 1 0 5 3\n"
+	"7f00 - 0 /lib/libc.so.6 - 0 - 0 0 0\n"
+	"7f20 pthread_cond_wait 5 /lib/libc.so.6 - 0 - 0 0 0\n"
+	"5510 wait_for_work 5 /bin/a - 0 - 0 0 0\n"
+	"stack 6 1 0 5 2\n"
+	"7f30 pthread_rwlock_wrlock 5 /lib/libc.so.6 - 0 - 0 0 0\n"
+	"5520 change 5 /bin/a - 0 - 0 0 0\n"
+	"stack 7 1 0 5 3\n"
+	"7f40 syscall 5 /lib/libc.so.6 - 0 - 0 0 0\n"
+	"5530 _ZN3std3sys4sync5mutex5futex5Mutex14lock_contended17h0123456789abcdefE "
+	"5 /bin/a - 0 - 0 0 0\n"
+	"5540 add 5 /bin/a - 0 - 0 0 0\n"
+	"stack 8 1 0 5 2\n"
+	"7f00 - 0 /lib/libc.so.6 - 0 - 0 0 0\n"
+	"7f01 - 0 /lib/libc.so.6 - 0 - 0 0 0\n";
 
 static struct kl_schema *schema;
 static struct kl_stacks *stacks;
@@ -56,7 +82,8 @@ static void make(void)
 	stacks = kl_stacks_parse(traces, strlen(traces));
 	addresses = kl_addresses_create();
 	if (!schema || !stacks || !addresses ||
-	    kl_schema_add_variable(schema, kl_variable_find("kstack")) < 0)
+	    kl_schema_add_variable(schema, kl_variable_find("kstack")) < 0 ||
+	    kl_schema_add_variable(schema, kl_variable_find("ustack")) < 0)
 		abort();
 	kl_schema_set_stacks(schema, stacks);
 	kl_schema_set_addresses(schema, addresses);
@@ -77,7 +104,8 @@ static void add(const char *event, int tid, unsigned int cpu, uint64_t ns, uint3
 		.payload_bytes = (uint32_t)bytes,
 	};
 
-	memcpy(values + kl_schema_variable(schema, 0)->field.offset, &stack, sizeof(stack));
+	for (unsigned int i = 0; i < 2; i++)
+		memcpy(values + kl_schema_variable(schema, i)->field.offset, &stack, sizeof(stack));
 	snprintf(e.task.comm, sizeof(e.task.comm), "task%d", tid);
 	if (kl_locks_add(locks, &e))
 		abort();
@@ -108,7 +136,7 @@ static void end(int tid, unsigned int cpu, uint64_t ns, uint64_t lock, int ret)
 static void restart(void)
 {
 	kl_locks_destroy(locks);
-	locks = kl_locks_create(schema);
+	locks = kl_locks_create(schema, false);
 	if (!locks)
 		abort();
 }
@@ -273,6 +301,129 @@ static void names(void)
 	unit_check(rows_are(KL_LOCKS_BY_LOCK, 2, "-", 4 * MS, "-", MS), "locks without addresses");
 }
 
+/* ------------------------------------------------------------------ programs */
+
+static void call(int tid, uint64_t ns, uint64_t word, int op, uint32_t value, uint32_t stack)
+{
+	const struct {
+		uint64_t uaddr;
+		int32_t op;
+		uint32_t val;
+		uint64_t utime, uaddr2;
+		uint32_t val3;
+	} __attribute__((packed)) payload = { word, op, value, 0, 0, 0 };
+
+	add("syscall_entry_futex", tid, 0, ns, stack, &payload, sizeof(payload));
+}
+
+static void back(int tid, uint64_t ns, int64_t ret)
+{
+	add("syscall_exit_futex", tid, 0, ns, 0, &ret, sizeof(ret));
+}
+
+/* One wait of thread 10, for 1 ms; what is it for? "-": for nothing */
+static const char *wait_is(uint64_t word, int op, uint32_t value, uint32_t stack, uint64_t *address)
+{
+	const char *name = "-";
+	struct kl_lock_row *rows;
+	size_t n;
+
+	kl_locks_destroy(locks);
+	locks = kl_locks_create(schema, true);
+	if (!locks)
+		abort();
+	/* So that the thread has a name. */
+	call(77, 0, A, FUTEX_WAKE_PRIVATE, 1, 0);
+	call(10, MS, word, op, value, stack);
+	back(10, 2 * MS, 0);
+	rows = kl_locks_rows(locks, KL_LOCKS_BY_LOCK, KL_LOCKS_KEYS, 0, &n);
+	if (n == 1 && rows[0].sum.ns == MS) {
+		name = kl_lock_type_name(rows[0].type, true);
+		*address = rows[0].address;
+	}
+	free(rows);
+	return name;
+}
+
+static void program_types(void)
+{
+	uint64_t at;
+
+	unit_check(!strcmp(wait_is(A, FUTEX_WAIT_PRIVATE, 2, IN_MUTEX, &at), "pthread mutex") &&
+			   at == A,
+		   "a mutex, below a function of libc without a name");
+	unit_check(!strcmp(wait_is(A, FUTEX_WAIT_BITSET_PRIVATE, 0, IN_CONDITION, &at),
+			   "condition"),
+		   "a condition");
+	unit_check(!strcmp(wait_is(A, FUTEX_WAIT_PRIVATE, 2, IN_CONDITION, &at), "pthread mutex"),
+		   "the mutex of a condition");
+	unit_check(!strcmp(wait_is(A + 8, FUTEX_WAIT_BITSET_PRIVATE, 3, IN_RWLOCK, &at),
+			   "pthread rwlock, write") &&
+			   at == A && wait_is(A + 12, FUTEX_WAIT_PRIVATE, 1, IN_RWLOCK, &at) &&
+			   at == A,
+		   "both words of a rwlock");
+	unit_check(!strcmp(wait_is(A, FUTEX_WAIT_PRIVATE, 2, IN_RUST, &at), "Rust mutex"),
+		   "a mutex of Rust");
+	unit_check(!strcmp(wait_is(A, FUTEX_WAIT_PRIVATE, 0, IN_LIBC, &at), "futex") &&
+			   !strcmp(wait_is(A, FUTEX_WAIT_PRIVATE, 0, 0, &at), "futex"),
+		   "what is unknown");
+	unit_check(!strcmp(wait_is(A, FUTEX_LOCK_PI_PRIVATE, 0, IN_LIBC, &at), "pthread mutex"),
+		   "a mutex with priority inheritance");
+	unit_check(!strcmp(wait_is(A, FUTEX_WAIT, 77, IN_LIBC, &at), "end of a thread") &&
+			   !strcmp(wait_is(A, FUTEX_WAIT, 78, IN_LIBC, &at), "futex") &&
+			   !strcmp(wait_is(A, FUTEX_WAIT_PRIVATE, 77, IN_LIBC, &at), "futex"),
+		   "a thread, by its number in memory that is shared with the kernel");
+}
+
+static void programs(void)
+{
+	const struct kl_locks_counts *counts;
+	struct kl_lock_row *rows;
+	size_t n;
+
+	restart();
+	call(10, MS, A, FUTEX_WAIT_PRIVATE, 2, IN_MUTEX);
+	call(11, 2 * MS, A, FUTEX_WAKE_PRIVATE, 1, 0);
+	back(11, 2 * MS, 1);
+	back(10, 4 * MS, 0);
+	/* Woken before it waits, by a signal, too late, and by another process. */
+	call(10, 5 * MS, A, FUTEX_WAIT_PRIVATE, 2, IN_MUTEX);
+	back(10, 6 * MS, -EAGAIN);
+	call(10, 7 * MS, A, FUTEX_WAIT_PRIVATE, 2, IN_MUTEX);
+	back(10, 8 * MS, -EINTR);
+	call(20, 8 * MS, A, FUTEX_WAKE_PRIVATE, 1, 0);
+	back(20, 8 * MS, 0);
+	/* The same address in another process. */
+	call(20, 10 * MS, A, FUTEX_WAIT_PRIVATE, 2, IN_MUTEX);
+	back(20, 15 * MS, 0);
+	call(20, 16 * MS, B, FUTEX_WAIT_BITSET_PRIVATE, 0, IN_CONDITION);
+	back(20, 18 * MS, 0);
+	counts = kl_locks_counts(locks);
+	unit_check(counts->waits == 3 && counts->ns == 9 * MS, "waits of programs");
+	unit_check(counts->conditions == 1 && counts->conditions_ns == 2 * MS,
+		   "conditions are counted, not shown");
+	rows = kl_locks_rows(locks, KL_LOCKS_BY_LOCK, KL_LOCKS_KEYS, 0, &n);
+	unit_check(n == 2 && rows[0].id == 20 && rows[0].address == A && rows[0].sum.ns == 5 * MS &&
+			   rows[1].id == 10 && rows[1].address == A && rows[1].sum.failed == 1,
+		   "two locks at the same address");
+	free(rows);
+	unit_check(rows_are(KL_LOCKS_BY_OWNER, 2, "-", 6 * MS, "task11", 3 * MS),
+		   "the owner is the one that released it during the wait");
+	unit_check(rows_are(KL_LOCKS_BY_FUNCTION, 1, "take_queue", 9 * MS, "", 0),
+		   "the function that takes the lock");
+	/* Memory that processes share. */
+	restart();
+	call(10, MS, A, FUTEX_WAIT, 2, IN_MUTEX);
+	call(20, 2 * MS, A, FUTEX_WAIT, 2, IN_MUTEX);
+	call(30, 3 * MS, A, FUTEX_WAKE, 2, 0);
+	back(10, 4 * MS, 0);
+	back(20, 5 * MS, 0);
+	rows = kl_locks_rows(locks, KL_LOCKS_BY_LOCK, KL_LOCKS_KEYS, 0, &n);
+	unit_check(n == 1 && !rows[0].id && rows[0].sum.waits == 2, "a lock of two processes");
+	free(rows);
+	unit_check(rows_are(KL_LOCKS_BY_OWNER, 1, "task30", 6 * MS, "", 0), "released by a third");
+}
+
 static void nothing(void)
 {
 	size_t n;
@@ -292,6 +443,8 @@ int main(void)
 	missing();
 	idle();
 	names();
+	program_types();
+	programs();
 	nothing();
 	kl_locks_destroy(locks);
 	kl_schema_destroy(schema);

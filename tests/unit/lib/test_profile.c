@@ -159,7 +159,7 @@ static void test_rows(void)
 	unit_check(is(rows, n, "[prog+0x30]", 4, 4) && is(rows, n, "[unknown]", 1, 1),
 		   "without a name");
 	unit_check(!strcmp(rows[0].key[0], "leaf") && !strcmp(rows[0].function.object, "prog") &&
-			   !rows[0].function.kernel,
+			   rows[0].function.kind == KL_PROFILE_PROGRAM,
 		   "most samples first");
 	free(rows);
 	rows = rows_by(KL_PROFILE_OBJECT, &n);
@@ -348,6 +348,96 @@ static void test_zoom(void)
 	unit_check(samples_in_rows() == 15, "all again");
 }
 
+/* A switch at a time, in ms. The state is that of the task that ran: 1 sleeps, 0 was preempted. */
+static void switch_at(uint64_t ms, int from, int to, int64_t state, uint32_t kernel)
+{
+	uint8_t values[KL_VARIABLES_BYTES_MAX] = {};
+	struct {
+		char prev_comm[16];
+		int32_t prev_tid, prev_prio;
+		int64_t prev_state;
+		char next_comm[16];
+		int32_t next_tid, next_prio;
+	} __attribute__((packed))
+	payload = { .prev_tid = from, .prev_state = state, .next_tid = to };
+	struct kl_event e = {
+		.ns = ms * 1000000,
+		.event_class = kl_schema_find(schema, "sched_switch"),
+		.task = { .tid = from, .pid = from, .comm = "prog" },
+		.schema = schema,
+		.variables = values,
+		.payload = (const uint8_t *)&payload,
+		.payload_bytes = sizeof(payload),
+	};
+
+	memcpy(values + kl_schema_variable(schema, 0)->field.offset, &kernel, sizeof(kernel));
+	if (kl_profile_add(profile, &e))
+		abort();
+}
+
+static void begin_waits(bool partial)
+{
+	const pid_t own[2] = { 50, 0 };
+
+	begin(NULL);
+	kl_profile_leave_out(profile, own);
+	if (kl_profile_include_waits(profile, partial))
+		abort();
+}
+
+static void test_waits(void)
+{
+	const struct kl_profile_counts *counts;
+	struct kl_profile_row *rows;
+	size_t n;
+
+	begin_waits(false);
+	/* 4 ms for each tick. Thread 7 sleeps for 10 ms, 9 is preempted for 5; 11 still sleeps. */
+	add("tick:250", 7, "prog", 0, 0, LEAF, 2);
+	switch_at(10, 7, 9, 1, KERNEL);
+	switch_at(20, 9, 7, 0, KERNEL);
+	switch_at(25, 11, 9, 1, KERNEL);
+	/* Kernlens itself, and a task that exits. */
+	switch_at(26, 50, 13, 1, KERNEL);
+	switch_at(27, 13, 50, 0x10, KERNEL);
+	switch_at(28, 50, 7, 1, KERNEL);
+	switch_at(30, 0, 15, 0, 0);
+	switch_at(31, 15, 0, 2, 0);
+	switch_at(33, 0, 15, 0, 0);
+	if (kl_profile_finish(profile))
+		abort();
+	counts = kl_profile_counts(profile);
+	unit_check(counts->samples == 8000000 + 25000000 && counts->waits == 25000000,
+		   "ticks and waits, in ns");
+	rows = rows_by(KL_PROFILE_FUNCTION, &n);
+	unit_check(is(rows, n, "leaf", 8000000, 8000000), "the time of ticks");
+	unit_check(is(rows, n, "[waits for a CPU]", 5000000, 5000000), "a task that was preempted");
+	unit_check(is(rows, n, "[waits: interruptible]", 18000000, 18000000),
+		   "one that slept, and one that has not been woken");
+	unit_check(is(rows, n, "in_module", 0, 23000000), "in the function that waits");
+	unit_check(is(rows, n, "[waits: unknown]", 2000000, 2000000), "without a stack trace");
+	free(rows);
+	rows = rows_by(KL_PROFILE_THREAD, &n);
+	unit_check(!find(rows, n, "0") && n == 4, "neither idle tasks nor kernlens");
+	free(rows);
+	/* Of selected tasks: 9 is in the trace only because of 7. */
+	begin_waits(true);
+	add("tick:250", 7, "prog", 0, 0, LEAF, 1);
+	switch_at(10, 9, 7, 1, KERNEL);
+	switch_at(20, 7, 9, 1, KERNEL);
+	switch_at(30, 0, 7, 0, 0);
+	switch_at(31, 7, 0, 1, KERNEL);
+	kl_profile_add_loss(profile);
+	switch_at(40, 0, 7, 0, 0);
+	if (kl_profile_finish(profile))
+		abort();
+	counts = kl_profile_counts(profile);
+	unit_check(counts->waits == 10000000 && counts->samples == 14000000,
+		   "other tasks, and waits in which records are missing, are left out");
+	begin(NULL);
+	unit_check(kl_profile_counts(profile)->waits == 0, "waits are counted on request only");
+}
+
 int main(void)
 {
 	make();
@@ -358,6 +448,7 @@ int main(void)
 	test_flame();
 	test_slices();
 	test_zoom();
+	test_waits();
 	test_events();
 	kl_profile_destroy(profile);
 	kl_schema_destroy(schema);
