@@ -111,7 +111,7 @@ void cli_profile_summarize(const struct cli_profile *report, struct kl_buffer *t
 static void print_summary(const struct cli_profile *report, FILE *file)
 {
 	const struct kl_profile_counts *counts = kl_profile_counts(report->profile);
-	const char *unit = report->off_cpu ? "" : "samples ";
+	const char *unit = report->off_cpu ? "" : " samples";
 	struct kl_buffer summary = { 0 };
 	char number[CLI_NUMBER_MAX];
 
@@ -125,10 +125,10 @@ static void print_summary(const struct cli_profile *report, FILE *file)
 		fprintf(file, "up to %s samples are missing: ticks were late\n",
 			cli_print_count(number, report->late));
 	if (counts->no_stack)
-		fprintf(file, "%s %swithout a stack trace\n",
+		fprintf(file, "%s%s without a stack trace\n",
 			print_amount(number, report, counts->no_stack), unit);
 	if (counts->uncertain)
-		fprintf(file, "%s %swith uncertain frames\n",
+		fprintf(file, "%s%s with uncertain frames\n",
 			print_amount(number, report, counts->uncertain), unit);
 	fputc('\n', file);
 }

@@ -18,8 +18,8 @@
 #define STATE_PREEMPTED 0x100
 
 /*
- * A task. Key: thread ID. @off: it does not run. @followed: the session has all of its switches, not
- * only those to and from tasks that were selected.
+ * A task. Key: thread ID. @off: it does not run. @followed: the session has all of its switches,
+ * not only those to and from tasks that were selected.
  */
 struct kl_profile_off {
 	uint64_t key;

@@ -34,8 +34,8 @@ unsigned int kl_elf_names_find(struct kl_elf_names *names, uint64_t place, bool 
 			       struct kl_dwarf_frame *frame, unsigned int room);
 
 /*
- * The variable at an address that is @distance bytes from the loaded address of @place, an offset in
- * the file. *@offset: from the start of the variable. NULL: there is none.
+ * The variable at an address that is @distance bytes from the loaded address of @place, an offset
+ * in the file. *@offset: from the start of the variable. NULL: there is none.
  */
 const char *kl_elf_names_variable(struct kl_elf_names *names, uint64_t place, uint64_t distance,
 				  uint64_t *offset);

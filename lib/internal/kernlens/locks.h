@@ -176,10 +176,16 @@ struct kl_lock_row *kl_locks_rows(struct kl_locks *locks, enum kl_lock_key by,
  */
 const char *kl_lock_type_name(enum kl_lock_type type, bool access);
 
-/* kl_lock_is_program - is it of a program, not of the kernel? */
+/**
+ * kl_lock_is_program - is a lock of a program, not of the kernel?
+ * @type: of the lock
+ */
 bool kl_lock_is_program(enum kl_lock_type type);
 
-/* kl_lock_is_condition - is it something else than a lock: a condition, a barrier, a thread? */
+/**
+ * kl_lock_is_condition - is it something else than a lock: a condition, a barrier, a thread?
+ * @type: of the lock
+ */
 bool kl_lock_is_condition(enum kl_lock_type type);
 
 #endif /* KERNLENS_LOCKS_H */
