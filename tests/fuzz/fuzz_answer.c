@@ -13,7 +13,7 @@ static void check(const char *text)
 {
 	if (!text)
 		return;
-	fuzz_assert(strlen(text) < MESSAGE_BYTES);
+	fuzz_assert(strlen(text) < KL_ELF_MESSAGE_BYTES);
 	fuzz_check_plain(text, strlen(text));
 }
 
@@ -27,12 +27,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int pair[2], n;
 
 	/* A shorter reply makes the library end the process, so it would need a real process id. */
-	if (size < sizeof(struct answer) || size > MESSAGE_BYTES)
+	if (size < sizeof(struct kl_elf_answer) || size > KL_ELF_MESSAGE_BYTES)
 		return 0;
 	fuzz_assert(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
 	process.pid = getpid();
 	process.socket = pair[0];
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		fuzz_assert(send(pair[1], data, size, 0) == (ssize_t)size);
 	n = kl_elf_process_find(&process, 0, 0, true, frame);
 	fuzz_assert(n <= KL_ELF_FOUND_MAX);
@@ -45,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < n; i++)
 		check(line[i].source);
 	kl_elf_process_place(&process, 0, "main", &place);
+	check(kl_elf_process_variable(&process, 0, 0, 0, &place));
 	kl_elf_process_open(&process, 0, -1, NULL, id);
 	fuzz_assert(strlen(id) < KL_BUILD_ID_TEXT);
 	close(pair[0]);
