@@ -64,6 +64,7 @@ include tests/cli/cli.mk
 -include tests/events/events.mk
 include tests/block/block.mk
 include tests/fuzz/fuzz.mk
+include tests/view/view.mk
 
 library: $(LIB) $(LIB_SHARED)
 command: $(BUILD)/kernlens
@@ -277,7 +278,7 @@ packages:
 	packaging/build $(BUILD)/packages
 	ls $(BUILD)/packages/*.deb
 
-test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests
+test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests view-tests
 
 clean:
 	rm -rf $(BUILD)

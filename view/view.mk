@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The full-screen view, part of the command: objects that cli/cli.mk links, and the libraries that
+# The full-screen views and the page, part of the command: objects that cli/cli.mk links, and the libraries that
 # they need.
 
 VIEW_SRCS := $(wildcard view/*/*.c)
@@ -10,5 +10,8 @@ VIEW_LIBS := -lncursesw -ltinfo
 $(BUILD)/view/%.o: view/%.c
 	mkdir -p $(@D)
 	$(call step,CC)$(CC) $(CFLAGS) $(LIB_INCLUDES) -MMD -MP -c -o $@ $<
+
+# Its files are part of it.
+$(BUILD)/view/page/page.o: $(wildcard view/page/*.css view/page/*.html view/page/*.js)
 
 -include $(VIEW_OBJS:.o=.d)

@@ -140,6 +140,20 @@ static void print_variables(struct kl_buffer *buffer, const struct kl_event *eve
 		kl_buffer_add_char(buffer, '}');
 }
 
+void kl_print_event_fields(struct kl_buffer *buffer, const struct kl_event *event)
+{
+	for (unsigned int i = 0; i < event->event_class->n_fields; i++) {
+		struct kl_value value = kl_event_value(event, i);
+
+		if (i)
+			kl_buffer_add_char(buffer, ' ');
+		kl_buffer_add_string(buffer, value.field->name);
+		kl_buffer_add_char(buffer, '=');
+		print_value(buffer, event->schema, &value);
+	}
+	print_variables(buffer, event);
+}
+
 static void print_event_text(struct kl_buffer *buffer, uint64_t ns, const struct kl_event *event)
 {
 	print_time(buffer, ns);
@@ -150,16 +164,8 @@ static void print_event_text(struct kl_buffer *buffer, uint64_t ns, const struct
 	kl_buffer_add_signed(buffer, event->task.tid);
 	kl_buffer_add_char(buffer, ' ');
 	kl_buffer_add_string(buffer, event->event_class->name);
-	kl_buffer_add_char(buffer, ':');
-	for (unsigned int i = 0; i < event->event_class->n_fields; i++) {
-		struct kl_value value = kl_event_value(event, i);
-
-		kl_buffer_add_char(buffer, ' ');
-		kl_buffer_add_string(buffer, value.field->name);
-		kl_buffer_add_char(buffer, '=');
-		print_value(buffer, event->schema, &value);
-	}
-	print_variables(buffer, event);
+	kl_buffer_add_string(buffer, event->event_class->n_fields ? ": " : ":");
+	kl_print_event_fields(buffer, event);
 	kl_buffer_add_char(buffer, '\n');
 	kl_print_event_stacks(buffer, event);
 }

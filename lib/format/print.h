@@ -18,6 +18,9 @@ bool kl_print_value_meaning(struct kl_buffer *buffer, const struct kl_schema *sc
 /* [1,2,3], or an IPv6 address. */
 void kl_print_array(struct kl_buffer *buffer, const struct kl_value *value);
 
+/* "NAME=VALUE NAME=VALUE {VARIABLE=VALUE}": the fields of an event, and the variables. */
+void kl_print_event_fields(struct kl_buffer *buffer, const struct kl_event *event);
+
 /* "discarded" ... */
 const char *kl_loss_name(enum kl_loss_kind kind);
 

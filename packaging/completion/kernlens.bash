@@ -103,8 +103,8 @@ _kernlens_words() {
 		;;
 	history) COMPREPLY=($(compgen -W "print record plot" -- "$current")) ;;
 	help) COMPREPLY=($(compgen -W "$("$program" help --commands)" -- "$current")) ;;
-	print | report)
-		[[ $command == print ]] || words="syscalls sleepers events"
+	print | report | view)
+		[[ $command != report ]] || words="syscalls sleepers events"
 		compopt -o filenames
 		COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
 		;;

@@ -54,6 +54,7 @@ layers() {
 	cli      cli/*
 	shown    view/tui/tui.h
 	shown    view/top/top.h
+	shown    view/page/page.h
 	view     view/*
 	example  examples/read/*
 	example  examples/live/*
@@ -111,7 +112,7 @@ allowed() {
 	cprofile csession cbase internal public shown
 	cwhy     csession cbase internal public
 	clocks   csession cbase internal public
-	ctrace   cformat cbase internal public
+	ctrace   cformat cbase internal public shown
 	cli      commands cbase internal public
 	view     internal public shown
 	example  public

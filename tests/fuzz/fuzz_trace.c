@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A trace directory: metadata, two streams, stack traces, addresses; printed in each style, in the
- * reports, and converted to BER and back. Parts: 0 metadata (without one the tables' is used), 1
+ * reports, as a timeline, and converted to BER and back. Parts: 0 metadata (without one the tables' is used), 1
  * and 2 the streams, 3 stack traces, 4 addresses.
  */
 #include <fcntl.h>
@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include <kernlens/addresses.h>
+#include <kernlens/locks.h>
 #include <kernlens/metadata.h>
+#include <kernlens/profile.h>
 #include <kernlens/stack.h>
+#include <kernlens/timeline.h>
 #include <kernlens/trace.h>
 
 #include "shared.h"
@@ -77,6 +80,60 @@ static void rewind_trace(void *from)
 	kl_trace_rewind(from);
 }
 
+/* Text of names must not end an element of the page. */
+static int take_page(void *context, const void *bytes, size_t length)
+{
+	size_t *total = context;
+
+	*total += length;
+	for (size_t i = 0; i + 1 < length; i++)
+		if (((const char *)bytes)[i] == '<')
+			fuzz_assert(strchr("s/", ((const char *)bytes)[i + 1]));
+	return 0;
+}
+
+/* With little room, so that spans are merged and records are left out, or with enough. */
+static void check_timeline(struct kl_trace *trace, size_t bytes)
+{
+	struct kl_timeline *timeline = kl_timeline_create(trace, bytes);
+	struct kl_item item;
+	size_t total = 0;
+
+	fuzz_assert(timeline);
+	kl_trace_rewind(trace);
+	while (kl_trace_next(trace, &item) > 0)
+		fuzz_assert(!kl_timeline_add(timeline, &item));
+	fuzz_assert(!kl_timeline_finish(timeline));
+	fuzz_assert(!kl_timeline_write(timeline, "a </script> title", take_page, &total) && total);
+	kl_timeline_destroy(timeline);
+}
+
+static void check_reports(struct kl_trace *trace)
+{
+	struct kl_locks *locks = kl_locks_create(kl_trace_schema(trace), true);
+	struct kl_profile *profile = kl_profile_create(kl_trace_schema(trace), NULL);
+	struct kl_item item;
+	size_t n;
+
+	if (profile && kl_profile_include_waits(profile, true)) {
+		kl_profile_destroy(profile);
+		profile = NULL;
+	}
+	kl_trace_rewind(trace);
+	while (kl_trace_next(trace, &item) > 0) {
+		if (locks && item.kind == KL_ITEM_EVENT)
+			fuzz_assert(!kl_locks_add(locks, item.event));
+		if (profile && item.kind == KL_ITEM_EVENT)
+			fuzz_assert(!kl_profile_add(profile, item.event));
+	}
+	if (locks)
+		free(kl_locks_rows(locks, KL_LOCKS_BY_TYPE, KL_LOCKS_KEYS, 0, &n));
+	if (profile)
+		fuzz_assert(!kl_profile_finish(profile));
+	kl_locks_destroy(locks);
+	kl_profile_destroy(profile);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_part part[FUZZ_PARTS_MAX];
@@ -101,6 +158,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	fuzz_items(&(struct fuzz_items){ trace, next, rewind_trace }, kl_trace_schema(trace),
 		   kl_trace_about(trace));
+	check_timeline(trace, 1 << 20);
+	check_timeline(trace, 256);
+	check_reports(trace);
 	kl_trace_close(trace);
 	return 0;
 }

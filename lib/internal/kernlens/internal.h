@@ -42,6 +42,7 @@
 #include <kernlens/source.h>
 #include <kernlens/splice.h>
 #include <kernlens/stack_store.h>
+#include <kernlens/timeline.h>
 #include <kernlens/trace_folder.h>
 #include <kernlens/watch.h>
 #include <kernlens/why.h>

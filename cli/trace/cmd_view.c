@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kernlens view: writes a page that shows a trace as a timeline, in one file. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../view/page/page.h"
+#include "../base/common.h"
+#include "../base/numbers.h"
+#include "../base/output.h"
+#include "latest.h"
+
+enum {
+	KEY_FROM = CLI_KEY_OWN,
+	KEY_TO,
+	KEY_SIZE,
+	KEY_FORCE,
+};
+
+enum {
+	MB_DEFAULT = 25
+};
+
+static const struct cli_option options[] = {
+	{ 'o', "output", "FILE", "file to write (default: the name of the trace, and .html)" },
+	{ KEY_FORCE, "force", NULL, "replace an existing file" },
+	{ KEY_SIZE, "size", "MB", "size of the file, about (25): a small one has less detail" },
+	{ KEY_FROM, "from", "SECONDS", "show the time from here on" },
+	{ KEY_TO, "to", "SECONDS", "to here" },
+	{ 'i', "input", "TRACE", "trace directory" },
+	{},
+};
+
+/**
+ * struct view_run - a run of the command
+ * @path: of the trace
+ * @megabytes: that the page may have, about
+ * @from_ns, @to_ns: since its first event
+ */
+struct view_run {
+	char *path;
+	char *output;
+	bool force;
+	uint64_t megabytes;
+	uint64_t from_ns;
+	uint64_t to_ns;
+};
+
+static int write_part(void *context, const void *bytes, size_t length)
+{
+	FILE *file = context;
+
+	if (length && fwrite(bytes, 1, length, file) != length)
+		return -errno;
+	return 0;
+}
+
+/* The timeline of a trace, or NULL after an error message. */
+static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_trace *trace)
+{
+	struct kl_timeline *timeline = kl_timeline_create(trace, v->megabytes * 1000000);
+	struct kl_item item;
+	uint64_t begin = 0;
+	int error = timeline ? 0 : -errno;
+
+	while (!error && kl_trace_next(trace, &item) > 0) {
+		if (item.kind == KL_ITEM_EVENT) {
+			begin = begin ? begin : item.event->ns;
+			if (item.event->ns - begin > v->to_ns)
+				break;
+			if (item.event->ns - begin < v->from_ns)
+				continue;
+		}
+		error = kl_timeline_add(timeline, &item);
+	}
+	if (!error)
+		error = kl_timeline_finish(timeline);
+	if (!error)
+		return timeline;
+	cli_library_error(error, NULL);
+	kl_timeline_destroy(timeline);
+	return NULL;
+}
+
+static void print_result(const struct view_run *v, const struct kl_timeline *timeline, long bytes)
+{
+	const struct kl_timeline_counts *counts = kl_timeline_counts(timeline);
+	char records[CLI_NUMBER_MAX], spans[CLI_NUMBER_MAX], time[CLI_NUMBER_MAX];
+
+	cli_note("%s: %s records, %s spans, %.1f MB", v->output,
+		 cli_print_count(records, counts->records), cli_print_count(spans, counts->spans),
+		 (double)bytes / 1e6);
+	if (counts->resolution_ns)
+		cli_note("spans shorter than %s are merged; --from and --to show less time in more "
+			 "detail",
+			 cli_print_time(time, counts->resolution_ns));
+	if (!counts->kept)
+		cli_note("the records themselves are not in the page: there are too many");
+	if (counts->omitted)
+		cli_note("%zu threads that were not selected are left out", counts->omitted);
+}
+
+static int write_page(const struct view_run *v, struct kl_timeline *timeline)
+{
+	FILE *file;
+	long bytes;
+	int error;
+
+	if (!v->force && !access(v->output, F_OK))
+		return cli_error(-EEXIST, "%s exists; --force replaces it", v->output);
+	file = cli_create_file(v->output);
+	if (!file)
+		return CLI_FAILED;
+	error = view_page_write(timeline, v->path, write_part, file);
+	bytes = ftell(file);
+	if (fclose(file) && !error)
+		error = -errno;
+	if (error)
+		return cli_error(error, "%s: %s", v->output, strerror(-error));
+	print_result(v, timeline, bytes);
+	return CLI_OK;
+}
+
+static int run(const struct view_run *v)
+{
+	struct kl_trace *trace = cli_open_trace(v->path);
+	struct kl_timeline *timeline;
+	int status = CLI_FAILED;
+
+	if (!trace)
+		return CLI_FAILED;
+	cli_busy("reading the trace");
+	timeline = make_timeline(v, trace);
+	cli_busy(NULL);
+	if (timeline)
+		status = write_page(v, timeline);
+	kl_timeline_destroy(timeline);
+	kl_trace_close(trace);
+	return status;
+}
+
+static uint64_t take_seconds(const struct cli_parser *parser, const char *option)
+{
+	char *end;
+	double seconds = strtod(parser->arg, &end);
+
+	if (end == parser->arg || *end || !(seconds >= 0) || seconds > 1e9)
+		cli_usage_error(parser->command, "%s: \"%s\" is not a number of seconds", option,
+				parser->arg);
+	return (uint64_t)(seconds * 1e9);
+}
+
+/* The last part of the trace's path, and ".html". */
+static char *default_output(const char *path)
+{
+	size_t length = strlen(path);
+	const char *name;
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	for (name = path + length; name > path && name[-1] != '/'; name--)
+		;
+	return cli_format("%.*s.html", (int)(path + length - name), name);
+}
+
+static int exec_view(const struct cli_command *self, int argc, char **argv)
+{
+	struct view_run v = { .to_ns = UINT64_MAX, .megabytes = MB_DEFAULT };
+	struct cli_parser parser;
+	int key, status;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser))) {
+		if (key == 'o')
+			v.output = cli_format("%s", parser.arg);
+		else if (key == KEY_SIZE)
+			cli_take_number(&parser, "--size", 1000, &v.megabytes);
+		else if (key == KEY_FORCE)
+			v.force = true;
+		else if (key == KEY_FROM)
+			v.from_ns = take_seconds(&parser, "--from");
+		else if (key == KEY_TO)
+			v.to_ns = take_seconds(&parser, "--to");
+		else if (key == 'i')
+			v.path = cli_format("%s", parser.arg);
+	}
+	if (parser.n_words > 1 || (parser.n_words && v.path))
+		cli_usage_error(self, "view shows one trace");
+	if (parser.n_words)
+		v.path = cli_format("%s", parser.words[0]);
+	if (!v.path)
+		v.path = cli_latest_trace();
+	if (!v.path)
+		cli_usage_error(self, "a trace is needed");
+	if (!v.megabytes)
+		cli_usage_error(self, "--size must be at least 1");
+	if (v.from_ns >= v.to_ns)
+		cli_usage_error(self, "--from must be before --to");
+	if (!v.output)
+		v.output = default_output(v.path);
+	status = run(&v);
+	free(v.path);
+	free(v.output);
+	return status;
+}
+
+const struct cli_command_ops cmd_view = {
+	.options = options,
+	.text = "Writes one HTML file, which any browser shows without a network: CPUs, threads with\n"
+		"their states and system calls, disks, and all records. Without TRACE, reads the\n"
+		"newest kernlens-YYYYmmdd-HHMMSS in this directory.\n"
+		"\n"
+		"  kernlens record -a -- make; kernlens view\n"
+		"  kernlens view TRACE -o trace.html --from 1.5 --to 2\n",
+	.exec = exec_view,
+};

@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Finds the spans of a timeline in the events of a trace. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/internal.h>
+#include "../../base/base.h"
+#include "timeline.h"
+
+/* As sched_switch reports the state of the task that ran. */
+#define STATE_INTERRUPTIBLE 1
+#define STATE_UNINTERRUPTIBLE 2
+#define STATE_STOPPED (4 | 8)
+#define STATE_DEAD (0x10 | 0x20 | 0x80)
+#define STATE_PREEMPTED 0x100
+
+#define LANES_MAX 8
+
+/* Key: the id of an event, plus 1. */
+struct class_of {
+	uint64_t key;
+	struct kl_timeline_class class;
+};
+
+/* Key: thread ID, plus 1. */
+struct thread_of {
+	uint64_t key;
+	uint64_t number; /* plus 1; 0: new */
+};
+
+/* A request of a disk. Key: hash of device and sector. @lane: its number, plus 1; 0: none */
+struct request {
+	uint64_t key;
+	uint32_t lane;
+};
+
+struct kl_timeline *kl_timeline_create(const struct kl_trace *trace, size_t bytes)
+{
+	const char *scope = kl_trace_about(trace)->scope;
+	struct kl_timeline *t = calloc(1, sizeof(*t));
+
+	if (!t) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	t->trace = trace;
+	t->schema = kl_trace_schema(trace);
+	t->bytes = bytes;
+	t->partial = *scope && strcmp(scope, "all") != 0;
+	t->counts.kept = true;
+	t->classes.size = sizeof(struct class_of);
+	t->threads_by_tid.size = sizeof(struct thread_of);
+	t->requests.size = sizeof(struct request);
+	t->kstack = kl_schema_find_variable(t->schema, "kstack");
+	return t;
+}
+
+void kl_timeline_destroy(struct kl_timeline *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->counts.tracks; i++) {
+		free(t->track[i]->span);
+		free(t->track[i]);
+	}
+	for (size_t i = 0; i < t->n_threads; i++)
+		free(t->thread[i]);
+	free(t->track);
+	free(t->thread);
+	free(t->sums);
+	free(t->name);
+	kl_hash_deinit(&t->tracks_by_id);
+	kl_hash_deinit(&t->threads_by_tid);
+	kl_hash_deinit(&t->names_by_text);
+	kl_hash_deinit(&t->classes);
+	kl_hash_deinit(&t->requests);
+	kl_records_deinit(&t->records);
+	kl_texts_deinit(&t->texts);
+	free(t);
+}
+
+const struct kl_timeline_counts *kl_timeline_counts(const struct kl_timeline *t)
+{
+	return &t->counts;
+}
+
+static uint64_t time_of(const struct kl_timeline *t, uint64_t ns)
+{
+	return ns > t->first_ns ? ns - t->first_ns : 0;
+}
+
+/* ------------------------------------------------------------------- threads */
+
+static int64_t number_field(const struct kl_event *event, const char *name)
+{
+	struct kl_value value = { .number = 0 };
+
+	return kl_event_field(event, name, &value) ? 0 : (int64_t)value.number;
+}
+
+/* A text field, in the caller's buffer. */
+static const char *text_field(const struct kl_event *event, const char *name, char text[128])
+{
+	struct kl_value value = { .length = 0 };
+
+	if (kl_event_field(event, name, &value) || !value.bytes)
+		value.length = 0;
+	snprintf(text, 128, "%.*s", (int)(value.length < 127 ? value.length : 127),
+		 value.length ? (const char *)value.bytes : "");
+	return text;
+}
+
+static int64_t thread_number(struct kl_timeline *t, int32_t tid)
+{
+	struct thread_of *entry = kl_hash_get(&t->threads_by_tid, (uint64_t)(uint32_t)tid + 1);
+	struct kl_timeline_thread **grown, *thread;
+	int64_t name;
+
+	if (!entry)
+		return -ENOMEM;
+	if (entry->number)
+		return (int64_t)entry->number - 1;
+	name = kl_timeline_name(t, "");
+	grown = kl_array_grow(t->thread, t->n_threads, &t->threads_room, sizeof(*grown));
+	if (!grown || name < 0)
+		return -ENOMEM;
+	t->thread = grown;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return -ENOMEM;
+	thread->tid = tid;
+	thread->name = (uint32_t)name;
+	thread->syscall = -1;
+	grown[t->n_threads] = thread;
+	entry->number = ++t->n_threads;
+	return (int64_t)entry->number - 1;
+}
+
+/* A thread with what an event says of it; @pid: 0, and @comm: NULL: nothing. NULL: no memory */
+static struct kl_timeline_thread *get_thread(struct kl_timeline *t, int32_t tid, int32_t pid,
+					     const char *comm)
+{
+	int64_t number = thread_number(t, tid), name;
+
+	if (number < 0)
+		return NULL;
+	if (pid)
+		t->thread[number]->pid = pid;
+	if (comm && *comm) {
+		name = kl_timeline_name(t, comm);
+		if (name < 0)
+			return NULL;
+		t->thread[number]->name = (uint32_t)name;
+	}
+	return t->thread[number];
+}
+
+/* The track of a kind of a thread, made when it is needed. NULL: out of memory */
+static struct kl_track *track_of(struct kl_timeline *t, struct kl_timeline_thread *thread,
+				 enum kl_track_kind kind)
+{
+	struct kl_track **track = kind == KL_TRACK_THREAD  ? &thread->state :
+				  kind == KL_TRACK_SYSCALL ? &thread->calls :
+							     &thread->events;
+
+	if (!*track)
+		*track = kl_timeline_track(t, kind, (uint64_t)(uint32_t)thread->tid);
+	return *track;
+}
+
+/* The number of a thread, plus 1. */
+static uint32_t who(struct kl_timeline *t, const struct kl_timeline_thread *thread)
+{
+	return (uint32_t)thread_number(t, thread->tid) + 1;
+}
+
+/* ------------------------------------------------------------------ switches */
+
+static int64_t name_of_wait(struct kl_timeline *t, const struct kl_event *event,
+			    const struct kl_timeline_thread *thread, bool uninterruptible)
+{
+	const struct kl_abi_latency_entry entry = {
+		.kstack =
+			t->kstack < 0 ?
+				0 :
+				(uint32_t)kl_event_variable(event, (unsigned int)t->kstack).number,
+		.syscall = thread->syscall,
+		.state = uninterruptible ? KL_LATENCY_UNINTERRUPTIBLE : KL_LATENCY_INTERRUPTIBLE,
+	};
+
+	return kl_timeline_name(t,
+				kl_latency_reason(kl_schema_stacks(t->schema), t->schema, &entry));
+}
+
+/* A thread that has exited does not return from its system call. */
+static int end_call(struct kl_timeline *t, struct kl_timeline_thread *thread, uint64_t ns)
+{
+	thread->syscall = -1;
+	return thread->calls ? kl_track_end(t, thread->calls, ns) : 0;
+}
+
+/* The task that ran leaves its CPU. */
+static int leave(struct kl_timeline *t, const struct kl_event *event, uint64_t ns)
+{
+	struct kl_timeline_thread *thread =
+		get_thread(t, event->task.tid, event->task.pid, event->task.comm);
+	struct kl_track *track = thread ? track_of(t, thread, KL_TRACK_THREAD) : NULL;
+	const int64_t state = number_field(event, "prev_state");
+
+	if (!track)
+		return -ENOMEM;
+	/* No session follows an idle task: the switch was recorded because of the other one. */
+	thread->followed |= !number_field(event, "next_tid");
+	if (state & STATE_DEAD)
+		return kl_track_end(t, track, ns) ?: end_call(t, thread, ns);
+	if (!state || state & STATE_PREEMPTED)
+		return kl_track_begin(t, track, ns, KL_SPAN_READY, kl_timeline_name(t, "preempted"),
+				      0);
+	if (state & STATE_STOPPED)
+		return kl_track_begin(t, track, ns, KL_SPAN_STOPPED, kl_timeline_name(t, "stopped"),
+				      0);
+	return kl_track_begin(t, track, ns,
+			      state & STATE_UNINTERRUPTIBLE ? KL_SPAN_BLOCKED : KL_SPAN_ASLEEP,
+			      name_of_wait(t, event, thread, state & STATE_UNINTERRUPTIBLE), 0);
+}
+
+static int add_switch(struct kl_timeline *t, const struct kl_event *event)
+{
+	struct kl_track *cpu = kl_timeline_track(t, KL_TRACK_CPU, event->cpu), *track;
+	const int32_t next = (int32_t)number_field(event, "next_tid");
+	const uint64_t ns = time_of(t, event->ns);
+	struct kl_timeline_thread *thread;
+	char comm[128];
+	int error = cpu ? 0 : -ENOMEM;
+
+	if (!error && event->task.tid)
+		error = leave(t, event, ns);
+	if (error || !next)
+		return error ?: kl_track_end(t, cpu, ns);
+	thread = get_thread(t, next, 0, text_field(event, "next_comm", comm));
+	track = thread ? track_of(t, thread, KL_TRACK_THREAD) : NULL;
+	if (!track)
+		return -ENOMEM;
+	thread->followed |= !event->task.tid;
+	error = kl_track_begin(t, track, ns, KL_SPAN_RUNNING, thread->name, event->cpu + 1);
+	return error ?: kl_track_begin(t, cpu, ns, KL_SPAN_RUNNING, thread->name, who(t, thread));
+}
+
+/* What wakes a task: an interrupt of this CPU, or the task that runs. */
+static int64_t name_of_waker(struct kl_timeline *t, const struct kl_event *event, uint32_t *by)
+{
+	static const enum kl_track_kind kinds[] = { KL_TRACK_IRQ, KL_TRACK_SOFTIRQ };
+
+	*by = 0;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds); i++) {
+		const struct kl_track *track = kl_timeline_track(t, kinds[i], event->cpu);
+
+		if (!track)
+			return -ENOMEM;
+		if (track->open)
+			return track->now.name;
+	}
+	if (!event->task.tid)
+		return kl_timeline_name(t, "interrupt");
+	*by = (uint32_t)thread_number(t, event->task.tid) + 1;
+	return kl_timeline_name(t, event->task.comm);
+}
+
+static int add_wakeup(struct kl_timeline *t, const struct kl_event *event)
+{
+	struct kl_timeline_thread *thread;
+	struct kl_track *track;
+	char comm[128];
+	int64_t name;
+	uint32_t by;
+
+	thread = get_thread(t, (int32_t)number_field(event, "tid"), 0,
+			    text_field(event, "comm", comm));
+	track = thread ? track_of(t, thread, KL_TRACK_THREAD) : NULL;
+	if (!track)
+		return -ENOMEM;
+	if (track->open && track->now.class <= KL_SPAN_READY)
+		return 0;
+	name = name_of_waker(t, event, &by);
+	return kl_track_begin(t, track, time_of(t, event->ns), KL_SPAN_READY, name, by);
+}
+
+static int add_fork(struct kl_timeline *t, const struct kl_event *event)
+{
+	char comm[128];
+
+	return get_thread(t, (int32_t)number_field(event, "child_tid"),
+			  (int32_t)number_field(event, "child_pid"),
+			  text_field(event, "child_comm", comm)) ?
+		       0 :
+		       -ENOMEM;
+}
+
+/* --------------------------------------------------------------- system calls */
+
+static int enter_call(struct kl_timeline *t, const struct kl_event *event)
+{
+	struct kl_timeline_thread *thread = get_thread(t, event->task.tid, 0, NULL);
+	struct kl_track *track = thread ? track_of(t, thread, KL_TRACK_SYSCALL) : NULL;
+
+	if (!track)
+		return -ENOMEM;
+	thread->syscall = event->event_class->syscall;
+	thread->followed = true;
+	return kl_track_begin(t, track, time_of(t, event->ns), KL_SPAN_RUNNING,
+			      kl_timeline_name(t,
+					       event->event_class->name + strlen("syscall_entry_")),
+			      0);
+}
+
+static int leave_call(struct kl_timeline *t, const struct kl_event *event)
+{
+	const int64_t ret = number_field(event, "ret");
+	struct kl_timeline_thread *thread = get_thread(t, event->task.tid, 0, NULL);
+	struct kl_track *track = thread ? track_of(t, thread, KL_TRACK_SYSCALL) : NULL;
+
+	if (!track)
+		return -ENOMEM;
+	thread->syscall = -1;
+	thread->followed = true;
+	if (track->open && ret < 0 && ret > -4096)
+		track->now.class = KL_SPAN_FAILED;
+	return kl_track_end(t, track, time_of(t, event->ns));
+}
+
+/* ---------------------------------------------------------------- interrupts */
+
+static int enter(struct kl_timeline *t, const struct kl_event *event, enum kl_track_kind kind,
+		 const char *name)
+{
+	struct kl_track *track = kl_timeline_track(t, kind, event->cpu);
+
+	/* Within another one of this kind, which is shown. */
+	if (!track || track->open)
+		return track ? 0 : -ENOMEM;
+	return kl_track_begin(t, track, time_of(t, event->ns), KL_SPAN_RUNNING,
+			      kl_timeline_name(t, name), 0);
+}
+
+static int leave_irq(struct kl_timeline *t, const struct kl_event *event)
+{
+	struct kl_track *track = kl_timeline_track(t, KL_TRACK_IRQ, event->cpu);
+
+	return track ? kl_track_end(t, track, time_of(t, event->ns)) : -ENOMEM;
+}
+
+static int enter_irq(struct kl_timeline *t, const struct kl_event *event)
+{
+	char text[128], name[160];
+
+	snprintf(name, sizeof(name), "irq %lld %s", (long long)number_field(event, "irq"),
+		 text_field(event, "name", text));
+	return enter(t, event, KL_TRACK_IRQ, name);
+}
+
+/* "x86_irq_vectors_local_timer_entry" */
+static int enter_vector(struct kl_timeline *t, const struct kl_event *event)
+{
+	static const char before[] = "x86_irq_vectors_";
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s", event->event_class->name + sizeof(before) - 1);
+	name[strlen(name) - strlen("_entry")] = 0;
+	return enter(t, event, KL_TRACK_IRQ, name);
+}
+
+static int enter_softirq(struct kl_timeline *t, const struct kl_event *event)
+{
+	struct kl_buffer name = { 0 };
+	int error;
+
+	kl_buffer_add_string(&name, "softirq ");
+	kl_print_meaning(&name, KL_FORMAT_softirq, (uint64_t)number_field(event, "vec"));
+	kl_buffer_add_char(&name, 0);
+	error = name.error ? -ENOMEM : enter(t, event, KL_TRACK_SOFTIRQ, name.data);
+	kl_buffer_deinit(&name);
+	return error;
+}
+
+static int leave_softirq(struct kl_timeline *t, const struct kl_event *event)
+{
+	struct kl_track *track = kl_timeline_track(t, KL_TRACK_SOFTIRQ, event->cpu);
+
+	return track ? kl_track_end(t, track, time_of(t, event->ns)) : -ENOMEM;
+}
+
+/* --------------------------------------------------------------------- disks */
+
+static struct request *request_of(struct kl_timeline *t, const struct kl_event *event,
+				  uint64_t *device)
+{
+	const uint64_t what[2] = { (uint64_t)number_field(event, "dev"),
+				   (uint64_t)number_field(event, "sector") };
+	const uint64_t key = kl_hash_bytes(KL_HASH_START, what, sizeof(what));
+
+	*device = what[0] & UINT32_MAX;
+	return kl_hash_get(&t->requests, key ? key : 1);
+}
+
+static struct kl_track *lane_of(struct kl_timeline *t, uint64_t device, uint32_t lane)
+{
+	return kl_timeline_track(t, KL_TRACK_DISK, device << 4 | lane);
+}
+
+static int issue(struct kl_timeline *t, const struct kl_event *event)
+{
+	uint64_t device;
+	struct request *request = request_of(t, event, &device);
+	struct kl_buffer name = { 0 };
+	struct kl_track *lane = NULL;
+	uint32_t i = 0;
+	int error;
+
+	if (!request)
+		return -ENOMEM;
+	do
+		lane = lane_of(t, device, i++);
+	while (lane && lane->open && i < LANES_MAX);
+	if (!lane || lane->open)
+		return lane ? 0 : -ENOMEM;
+	request->lane = i;
+	kl_print_meaning(&name, KL_FORMAT_rwbs, (uint64_t)number_field(event, "rwbs"));
+	kl_buffer_printf(&name, " %lld KB", (long long)number_field(event, "bytes") / 1024);
+	kl_buffer_add_char(&name, 0);
+	error = name.error ?
+			-ENOMEM :
+			kl_track_begin(t, lane, time_of(t, event->ns), KL_SPAN_RUNNING,
+				       kl_timeline_name(t, name.data),
+				       event->task.tid ?
+					       (uint32_t)thread_number(t, event->task.tid) + 1 :
+					       0);
+	kl_buffer_deinit(&name);
+	return error;
+}
+
+static int complete(struct kl_timeline *t, const struct kl_event *event)
+{
+	uint64_t device;
+	struct request *request = request_of(t, event, &device);
+	struct kl_track *lane;
+
+	if (!request)
+		return -ENOMEM;
+	if (!request->lane)
+		return 0;
+	lane = lane_of(t, device, request->lane - 1);
+	request->lane = 0;
+	if (!lane)
+		return -ENOMEM;
+	if (lane->open && number_field(event, "error"))
+		lane->now.class = KL_SPAN_FAILED;
+	return kl_track_end(t, lane, time_of(t, event->ns));
+}
+
+/* ------------------------------------------------------------ instants, losses */
+
+static int add_instant(struct kl_timeline *t, struct kl_track *track, uint64_t ns,
+		       enum kl_span_class class, int64_t name)
+{
+	int error = track ? kl_track_begin(t, track, ns, class, name, 0) : -ENOMEM;
+
+	return error ?: kl_track_end(t, track, ns);
+}
+
+static int add_mark(struct kl_timeline *t, const struct kl_event *event)
+{
+	char text[128];
+
+	return add_instant(t, kl_timeline_track(t, KL_TRACK_MARK, 0), time_of(t, event->ns),
+			   KL_SPAN_RUNNING, kl_timeline_name(t, text_field(event, "text", text)));
+}
+
+/* Any other event belongs to the task that ran. */
+static int add_other(struct kl_timeline *t, const struct kl_event *event)
+{
+	struct kl_timeline_thread *thread;
+
+	if (!event->task.tid)
+		return 0;
+	thread = get_thread(t, event->task.tid, 0, NULL);
+	if (!thread)
+		return -ENOMEM;
+	return add_instant(t, track_of(t, thread, KL_TRACK_EVENT), time_of(t, event->ns),
+			   KL_SPAN_RUNNING, kl_timeline_name(t, event->event_class->name));
+}
+
+/* What was in progress may have ended where records are missing. */
+static int end_all(struct kl_timeline *t, uint64_t ns)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < t->counts.tracks && !error; i++)
+		error = kl_track_end(t, t->track[i], ns);
+	for (size_t i = 0; i < t->n_threads; i++)
+		t->thread[i]->syscall = -1;
+	return error;
+}
+
+static int add_loss(struct kl_timeline *t, const struct kl_loss *loss)
+{
+	struct kl_track *track =
+		kl_timeline_track(t, KL_TRACK_LOSS,
+				  loss->kind == KL_LOSS_UNSEEN ? 0 : loss->cpu + 1);
+	const uint64_t begin = loss->begin_ns ? time_of(t, loss->begin_ns) : 0;
+	char name[64];
+	int error;
+
+	t->counts.lost += loss->records;
+	if (loss->kind != KL_LOSS_UNSEEN && end_all(t, begin ? begin : t->last_ns))
+		return -ENOMEM;
+	snprintf(name, sizeof(name), "%llu records missing", (unsigned long long)loss->records);
+	error = track ? kl_track_begin(t, track, begin, KL_SPAN_FAILED, kl_timeline_name(t, name),
+				       0) :
+			-ENOMEM;
+	return error ?:
+		       kl_track_end(t, track, loss->end_ns ? time_of(t, loss->end_ns) : t->last_ns);
+}
+
+/* ------------------------------------------------------------------ all events */
+
+static const struct {
+	const char *name;
+	kl_timeline_add_fn add;
+} adders[] = {
+	{ "sched_switch", add_switch },	       { "sched_waking", add_wakeup },
+	{ "sched_wakeup", add_wakeup },	       { "sched_wakeup_new", add_wakeup },
+	{ "sched_process_fork", add_fork },    { "irq_handler_entry", enter_irq },
+	{ "irq_handler_exit", leave_irq },     { "irq_softirq_entry", enter_softirq },
+	{ "irq_softirq_exit", leave_softirq }, { "block_rq_issue", issue },
+	{ "block_rq_complete", complete },     { "mark", add_mark },
+};
+
+static kl_timeline_add_fn adder_of(const struct kl_class *class)
+{
+	const char *name = class->name;
+	const size_t length = strlen(name);
+
+	if (class->kind == KL_CLASS_SYSCALL_ENTRY)
+		return enter_call;
+	if (class->kind == KL_CLASS_SYSCALL_EXIT)
+		return leave_call;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(adders); i++)
+		if (!strcmp(name, adders[i].name))
+			return adders[i].add;
+	if (!strncmp(name, "x86_irq_vectors_", 16) && length > 22 &&
+	    !strcmp(name + length - 6, "_entry"))
+		return enter_vector;
+	if (!strncmp(name, "x86_irq_vectors_", 16) && !strcmp(name + length - 5, "_exit"))
+		return leave_irq;
+	return add_other;
+}
+
+static const struct kl_timeline_class *class_of(struct kl_timeline *t, const struct kl_event *event)
+{
+	struct class_of *entry = kl_hash_get(&t->classes, (uint64_t)event->id + 1);
+	int64_t name;
+
+	if (!entry || entry->class.known)
+		return entry ? &entry->class : NULL;
+	name = kl_timeline_name(t, event->event_class->name);
+	if (name < 0)
+		return NULL;
+	entry->class.name = (uint32_t)name;
+	entry->class.add = adder_of(event->event_class);
+	entry->class.known = true;
+	return &entry->class;
+}
+
+int kl_timeline_add(struct kl_timeline *t, const struct kl_item *item)
+{
+	const struct kl_event *event = item->event;
+	const struct kl_timeline_class *class;
+	struct kl_timeline_thread *thread;
+	int error;
+
+	if (item->kind == KL_ITEM_LOSS)
+		return add_loss(t, item->loss);
+	if (!t->first_ns)
+		t->first_ns = event->ns;
+	if (time_of(t, event->ns) > t->last_ns)
+		t->last_ns = time_of(t, event->ns);
+	class = class_of(t, event);
+	thread = class ? get_thread(t, event->task.tid, event->task.pid, event->task.comm) : NULL;
+	if (!thread)
+		return -ENOMEM;
+	t->counts.records++;
+	error = kl_records_add(t, event, who(t, thread) - 1, class->name);
+	return error ?: class->add(t, event);
+}
+
+/* The trace has only some switches of tasks that were not selected. */
+static void omit_others(struct kl_timeline *t)
+{
+	for (size_t i = 0; i < t->n_threads; i++) {
+		struct kl_track *track = t->thread[i]->state;
+
+		if (!track || t->thread[i]->followed)
+			continue;
+		t->counts.omitted++;
+		t->counts.spans -= track->n;
+		track->omitted = true;
+		track->n = 0;
+	}
+}
+
+int kl_timeline_finish(struct kl_timeline *t)
+{
+	int error = end_all(t, t->last_ns);
+
+	if (t->partial)
+		omit_others(t);
+	return error ?: kl_records_finish(t);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The parts of a timeline. build.c finds spans in the events, tracks.c holds them, records.c holds
+ * the records, and write.c writes both.
+ */
+#ifndef KL_LIB_REPORT_TIMELINE_H
+#define KL_LIB_REPORT_TIMELINE_H
+
+#include <kernlens/buffer.h>
+#include <kernlens/timeline.h>
+#include "../../base/table.h"
+#include "../../base/texts.h"
+
+enum kl_track_kind {
+	KL_TRACK_CPU, /* which task runs */
+	KL_TRACK_IRQ, /* interrupts of a CPU */
+	KL_TRACK_SOFTIRQ,
+	KL_TRACK_THREAD, /* states of a thread */
+	KL_TRACK_SYSCALL, /* its system calls */
+	KL_TRACK_EVENT, /* its other events */
+	KL_TRACK_DISK, /* requests of a block device */
+	KL_TRACK_MARK,
+	KL_TRACK_LOSS,
+};
+
+/* Classes of spans; those of threads are states. */
+enum kl_span_class {
+	KL_SPAN_RUNNING,
+	KL_SPAN_READY,
+	KL_SPAN_ASLEEP,
+	KL_SPAN_BLOCKED, /* uninterruptible */
+	KL_SPAN_STOPPED,
+	KL_SPAN_FAILED, /* a system call or request */
+	KL_SPAN_CLASSES,
+};
+
+#define KL_NO_RECORD UINT32_MAX
+
+/* Of the page, measured; there, three bytes take four letters. */
+#define KL_SPAN_BYTES 11
+#define KL_BASE64(bytes) ((bytes) / 3 * 4)
+
+/**
+ * struct kl_span - what a track shows from one time to another
+ * @begin, @end: ns since the first event; equal: an instant
+ * @name: number of a name
+ * @n: how many spans it was merged from
+ * @record: number of the record with which it, or the first of these, begins; or KL_NO_RECORD
+ * @by: KL_SPAN_READY: number of the thread that has woken it, plus 1; KL_SPAN_RUNNING: CPU, plus 1,
+ *      or on a CPU's track the number of the thread, plus 1; 0: unknown
+ * @sums: @n > 1: number of the struct kl_span_sums
+ * @class: enum kl_span_class; of a merged span, the one that takes the most time
+ */
+struct kl_span {
+	uint64_t begin;
+	uint64_t end;
+	uint32_t name;
+	uint32_t n;
+	uint32_t record;
+	uint32_t by;
+	uint32_t sums;
+	uint8_t class;
+};
+
+/* Time by class of a merged span, in ns. */
+struct kl_span_sums {
+	uint64_t ns[KL_SPAN_CLASSES];
+};
+
+/**
+ * struct kl_track - spans that do not overlap, in the order of time
+ * @id: of the CPU, thread, device or lane
+ * @open: @now has begun, and not ended
+ * @omitted: it is not written
+ * @sum_ns: exact time of all spans by class
+ */
+struct kl_track {
+	enum kl_track_kind kind;
+	uint64_t id;
+	bool open;
+	bool omitted;
+	struct kl_span now;
+	struct kl_span *span;
+	size_t n;
+	size_t room;
+	uint64_t sum_ns[KL_SPAN_CLASSES];
+};
+
+/**
+ * struct kl_timeline_thread - a thread
+ * @name: number of its command name
+ * @state: its track; NULL: it has no spans yet
+ * @syscall: number of the system call it is in, or -1
+ * @followed: the trace has all of its switches
+ */
+struct kl_timeline_thread {
+	int32_t tid;
+	int32_t pid;
+	uint32_t name;
+	struct kl_track *state;
+	struct kl_track *calls;
+	struct kl_track *events;
+	int32_t syscall;
+	bool followed;
+};
+
+/* Records of a block, by column; when it is full, they are compressed. */
+struct kl_record_block {
+	uint64_t first_ns;
+	uint64_t last_ns;
+	uint32_t n;
+	uint8_t *bytes;
+	size_t length;
+};
+
+struct kl_records {
+	struct kl_buffer times, cpus, threads, names, texts;
+	uint64_t last_ns;
+	struct kl_record_block now;
+	struct kl_record_block *block;
+	size_t n;
+	size_t room;
+	size_t bytes;
+	struct kl_buffer text; /* scratch */
+};
+
+typedef int (*kl_timeline_add_fn)(struct kl_timeline *t, const struct kl_event *event);
+
+/* What adds the events of a class. */
+struct kl_timeline_class {
+	bool known;
+	kl_timeline_add_fn add;
+	uint32_t name;
+};
+
+struct kl_timeline {
+	const struct kl_trace *trace;
+	const struct kl_schema *schema;
+	size_t bytes;
+	bool partial;
+	struct kl_timeline_counts counts;
+	uint64_t first_ns;
+	uint64_t last_ns; /* since the first event */
+	struct kl_track **track;
+	size_t tracks_room;
+	struct kl_hash tracks_by_id;
+	struct kl_span_sums *sums;
+	size_t n_sums;
+	size_t sums_room;
+	struct kl_timeline_thread **thread;
+	size_t n_threads;
+	size_t threads_room;
+	struct kl_hash threads_by_tid;
+	struct kl_texts texts;
+	const char **name;
+	size_t n_names;
+	size_t names_room;
+	struct kl_hash names_by_text;
+	struct kl_hash classes; /* struct with a struct kl_timeline_class, by id */
+	struct kl_hash requests; /* of disks, that have been issued */
+	struct kl_records records;
+	int kstack;
+};
+
+/* The number of a name, which is copied, or -ENOMEM. */
+int64_t kl_timeline_name(struct kl_timeline *t, const char *name);
+
+/* The track of a kind with an id; NULL: out of memory. */
+struct kl_track *kl_timeline_track(struct kl_timeline *t, enum kl_track_kind kind, uint64_t id);
+
+/*
+ * Begin a span, which ends the one that is open. @name: a number, or -ENOMEM, which is returned.
+ */
+int kl_track_begin(struct kl_timeline *t, struct kl_track *track, uint64_t ns,
+		   enum kl_span_class class, int64_t name, uint32_t by);
+
+/* End the span that is open, if any. Returns 0 or -ENOMEM. */
+int kl_track_end(struct kl_timeline *t, struct kl_track *track, uint64_t ns);
+
+/* Records of the trace. Return 0 or -ENOMEM. */
+int kl_records_add(struct kl_timeline *t, const struct kl_event *event, uint32_t thread,
+		   uint32_t name);
+int kl_records_finish(struct kl_timeline *t);
+void kl_records_deinit(struct kl_records *records);
+
+/* Append a number in as few bytes as it takes, seven bits each; and one that may be negative. */
+void kl_add_varint(struct kl_buffer *buffer, uint64_t value);
+void kl_add_zigzag(struct kl_buffer *buffer, int64_t value);
+
+/* Compress bytes (raw deflate). *@to is to be freed. Returns 0 or -ENOMEM. */
+int kl_deflate(const void *bytes, size_t length, uint8_t **to, size_t *to_length);
+
+#endif /* KL_LIB_REPORT_TIMELINE_H */

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0
+// Draws the rows: on the canvas, or as SVG.
+
+const GUTTER = 210; // for titles, in pixels
+const RULER = 26;
+const LETTER = 6.3;
+const FONT = '11px ui-monospace, Menlo, Consolas, monospace';
+
+const COLOURS = {
+	light: ['#2e9e5b', '#f0a92e', '#d5dae2', '#e0567a', '#9a7bd0', '#d92d20'],
+	dark: ['#3fb972', '#e3a032', '#39424f', '#d9567a', '#9a7bd0', '#f04438'],
+};
+
+const canvas = document.getElementById('sheet');
+const scroller = document.getElementById('scroll');
+const spacer = document.getElementById('spacer');
+
+// What is seen, and what is selected.
+const view = {
+	from: 0,
+	to: Math.max(about.ns, 1),
+	range: null, // [from, to], dragged
+	selected: null, // { track, i }
+	arrows: [], // { from: { track, time }, to: { track, time } }
+	width: 0,
+	height: 0,
+};
+
+function isDark() {
+	return document.documentElement.classList.contains('dark');
+}
+
+// Colours of the style and of spans, until the theme changes.
+const colours = new Map();
+
+function colour(name) {
+	let found = colours.get(name);
+
+	if (!found) {
+		found = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+		colours.set(name, found);
+	}
+	return found;
+}
+
+const hues = new Map();
+
+// The same name has the same colour everywhere.
+function hueOf(name) {
+	if (!hues.has(name)) {
+		let hash = 7;
+
+		for (const letter of nameOf(name))
+			hash = (hash * 31 + letter.codePointAt(0)) >>> 0;
+		hues.set(name, (hash * 137) % 360);
+	}
+	return hues.get(name);
+}
+
+const SATURATION = { cpu: 45, syscall: 55, disk: 60 };
+
+function spanColour(track, cls, name) {
+	const states = COLOURS[isDark() ? 'dark' : 'light'];
+
+	if (track.kind === 'thread' || cls === 5)
+		return states[cls];
+	track.colours ||= new Map();
+	let found = track.colours.get(name);
+
+	if (!found) {
+		found = `hsl(${hueOf(name)},${SATURATION[track.kind] || 35}%,${isDark() ? 48 : 66}%)`;
+		track.colours.set(name, found);
+	}
+	return found;
+}
+
+function forgetColours() {
+	colours.clear();
+	for (const track of tracks)
+		track.colours = null;
+}
+
+function toX(time) {
+	return GUTTER + (time - view.from) / (view.to - view.from) * (view.width - GUTTER);
+}
+
+function toTime(x) {
+	return view.from + (x - GUTTER) / (view.width - GUTTER) * (view.to - view.from);
+}
+
+// ------------------------------------------------------------------ painters
+
+// A colour as a pixel of an image: alpha, blue, green, red.
+const pixels = new Map();
+const probe = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+
+function pixelOf(fill) {
+	let found = pixels.get(fill);
+
+	if (found === undefined) {
+		probe.fillStyle = fill;
+		probe.fillRect(0, 0, 1, 1);
+		[found] = new Uint32Array(probe.getImageData(0, 0, 1, 1).data.buffer);
+		pixels.set(fill, found);
+	}
+	return found;
+}
+
+class CanvasPainter {
+	constructor(context) {
+		this.context = context;
+		context.font = FONT;
+		context.textBaseline = 'middle';
+		context.imageSmoothingEnabled = false;
+		this.strip = new OffscreenCanvas(Math.max(1, Math.ceil(view.width)), 1);
+		this.image = new ImageData(this.strip.width, 1);
+		this.row = new Uint32Array(this.image.data.buffer);
+		this.used = false;
+	}
+
+	// A column of a lane, one pixel wide. Many are faster this way than as rectangles.
+	column(x, y, height, fill, opacity) {
+		const alpha = Math.round(opacity * 255);
+
+		this.row[Math.floor(x)] = ((pixelOf(fill) & 0xffffff) | alpha << 24) >>> 0;
+		this.used = true;
+	}
+
+	// Draw the columns of a lane.
+	columns(y, height) {
+		if (!this.used)
+			return;
+		this.strip.getContext('2d').putImageData(this.image, 0, 0);
+		this.context.globalAlpha = this.opacity = 1;
+		this.context.drawImage(this.strip, 0, y, this.strip.width, height);
+		this.row.fill(0);
+		this.used = false;
+	}
+
+	// Setting what is already set costs time, too.
+	rect(x, y, width, height, fill, opacity = 1) {
+		if (opacity !== this.opacity)
+			this.context.globalAlpha = this.opacity = opacity;
+		if (fill !== this.fill)
+			this.context.fillStyle = this.fill = fill;
+		this.context.fillRect(x, y, width, height);
+	}
+
+	frame(x, y, width, height, stroke) {
+		this.context.globalAlpha = this.opacity = 1;
+		this.context.strokeStyle = stroke;
+		this.context.lineWidth = 2;
+		this.context.strokeRect(x, y, width, height);
+	}
+
+	text(x, y, text, fill) {
+		this.context.globalAlpha = this.opacity = 1;
+		this.context.fillStyle = this.fill = fill;
+		this.context.fillText(text, x, y);
+	}
+
+	line(x1, y1, x2, y2, stroke) {
+		this.context.globalAlpha = this.opacity = 1;
+		this.context.strokeStyle = stroke;
+		this.context.lineWidth = 1.4;
+		this.context.beginPath();
+		this.context.moveTo(x1, y1);
+		this.context.lineTo(x2, y2);
+		this.context.stroke();
+	}
+}
+
+class SvgPainter {
+	constructor() {
+		this.parts = [];
+	}
+
+	add(name, attributes, text = '') {
+		const escape = (value) => String(value).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+		const list = Object.entries(attributes).map(([key, value]) =>
+			`${key}="${escape(typeof value === 'number' ? +value.toFixed(2) : value)}"`);
+
+		this.parts.push(`<${name} ${list.join(' ')}>${escape(text)}</${name}>`);
+	}
+
+	rect(x, y, width, height, fill, opacity = 1) {
+		this.add('rect', { x, y, width, height, fill, opacity });
+	}
+
+	column(x, y, height, fill, opacity) {
+		this.rect(x, y, 1, height, fill, opacity);
+	}
+
+	columns() {
+	}
+
+	frame(x, y, width, height, stroke) {
+		this.add('rect', { x, y, width, height, fill: 'none', stroke, 'stroke-width': 2 });
+	}
+
+	text(x, y, text, fill) {
+		this.add('text', { x, y, fill, 'dominant-baseline': 'middle' }, text);
+	}
+
+	line(x1, y1, x2, y2, stroke) {
+		this.add('line', { x1, y1, x2, y2, stroke });
+	}
+
+	document(width, height) {
+		return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
+			`style="font:${FONT.replace(/"/g, '')}">${this.parts.join('\n')}</svg>\n`;
+	}
+}
+
+// --------------------------------------------------------------------- parts
+
+function fit(text, width) {
+	const letters = Math.floor(width / LETTER);
+
+	return text.length <= letters ? text : letters > 3 ? `${text.slice(0, letters - 1)}\u2026` : '';
+}
+
+// What is narrower than a pixel is summed up by pixel: its time by class, and the longest name.
+class Columns {
+	constructor(width) {
+		this.width = width;
+		this.time = new Float64Array(width * CLASSES.length);
+		this.name = new Uint32Array(width);
+		this.longest = new Float64Array(width);
+		this.from = width;
+		this.to = 0;
+	}
+
+	add(x, spans, level, i) {
+		const group = level < 0 ? null : spans.levels[level], at = x * CLASSES.length;
+		const length = group ? group.longest[i] : spans.end[i] - spans.begin[i];
+
+		if (group)
+			for (let k = 0; k < CLASSES.length; k++)
+				this.time[at + k] += group.time[i * CLASSES.length + k];
+		else if (spans.count[i] > 1)
+			for (let k = 0; k < CLASSES.length; k++)
+				this.time[at + k] += spans.timeOf(i, k);
+		else
+			this.time[at + spans.cls[i]] += length;
+		// Instants have no length.
+		if (length + 1 > this.longest[x]) {
+			this.longest[x] = length + 1;
+			this.name[x] = group ? group.name[i] : spans.name[i];
+		}
+		this.from = Math.min(this.from, x);
+		this.to = Math.max(this.to, x + 1);
+	}
+
+	// Draw all, and forget them. @whole: the time of a pixel
+	draw(painter, track, y, height, whole) {
+		for (let x = this.from; x < this.to; x++) {
+			const at = x * CLASSES.length;
+			let busy = 0, cls = 0;
+
+			if (!this.longest[x])
+				continue;
+			for (let k = 0; k < CLASSES.length; k++) {
+				busy += this.time[at + k];
+				if (this.time[at + k] > this.time[at + cls])
+					cls = k;
+			}
+			painter.column(x, y, height, spanColour(track, cls, this.name[x]),
+				Math.max(0.25, Math.min(1, busy / whole)));
+		}
+		this.time.fill(0, this.from * CLASSES.length, this.to * CLASSES.length);
+		this.longest.fill(0, this.from, this.to);
+		this.from = this.width;
+		this.to = 0;
+		painter.columns(y, height);
+	}
+}
+
+let columns = new Columns(0);
+
+function drawLane(painter, lane, y) {
+	const { track, height } = lane, { spans } = track;
+	const scale = (view.width - GUTTER) / (view.to - view.from);
+	const left = GUTTER - view.from * scale;
+
+	if (!spans) {
+		track.load().then(requestDraw);
+		painter.rect(GUTTER, y, view.width - GUTTER, height, colour('raised'));
+		return;
+	}
+	if (columns.width !== view.width)
+		columns = new Columns(view.width);
+	spans.walk(view.from, view.to, (level, i, begin, end) => {
+		const x1 = Math.max(GUTTER, left + begin * scale), x2 = Math.min(view.width, left + end * scale);
+
+		if (level >= 0 && (end - begin) * scale > 1.2)
+			return false;
+		if (level >= 0 || (x2 - x1 < 1.2 && end > begin))
+			columns.add(Math.min(view.width - 1, Math.floor((x1 + x2) / 2)), spans, level, i);
+		else
+			drawSpan(painter, lane, y, i, x1, x2 - x1);
+		return true;
+	});
+	columns.draw(painter, track, y, height, 1 / scale);
+}
+
+function drawSpan(painter, lane, y, i, x, width) {
+	const { track, height } = lane, { spans } = track;
+	const instant = spans.end[i] === spans.begin[i];
+	const merged = spans.count[i] > 1;
+
+	painter.rect(x, y, Math.max(width - (width > 3 ? 0.6 : 0), instant ? 1.6 : 0.8), height,
+		spanColour(track, spans.cls[i], spans.name[i]), merged ? 0.6 : 1);
+	if (height < 10)
+		return;
+	if (track.kind === 'mark') {
+		painter.text(x + 4, y + height / 2 + 0.5, nameOf(spans.name[i]).slice(0, 60), colour('text'));
+		return;
+	}
+	if (width < 4 * LETTER || (track.kind === 'thread' && spans.cls[i] === 0 && width < 60))
+		return;
+	painter.text(x + 3, y + height / 2 + 0.5, fit(spanLabel(track, i), width - 6), isDark() ? '#fff' : '#10151c');
+}
+
+// What is written on a span.
+function spanLabel(track, i) {
+	const { spans } = track;
+
+	if (spans.count[i] > 1)
+		return `${showCount(spans.count[i])} spans`;
+	if (track.kind === 'thread' && spans.cls[i] === 0)
+		return spans.by[i] ? `CPU ${spans.by[i] - 1}` : 'running';
+	return nameOf(spans.name[i]);
+}
+
+function drawRow(painter, row, y) {
+	if (row.members) {
+		painter.rect(0, y, view.width, row.height, colour('raised'));
+		painter.text(8, y + row.height / 2, `${row.open ? '\u25be' : '\u25b8'} ${row.title}`, colour('text'));
+		if (!row.open && row.members.length)
+			drawLane(painter, { ...row.members[0].lanes[0], height: 10 }, y + 6);
+		return;
+	}
+	painter.text(8 + 12 * row.indent, y + 12, fit(row.title, GUTTER - 16 - 12 * row.indent), colour('text'));
+	for (const lane of row.lanes)
+		drawLane(painter, lane, y + lane.y);
+	painter.rect(0, y + row.height - 0.5, view.width, 0.5, colour('line'));
+}
+
+// A round step that leaves room for its labels.
+function rulerStep() {
+	const least = (view.to - view.from) / Math.max(1, (view.width - GUTTER) / 110);
+	const power = 10 ** Math.floor(Math.log10(least));
+
+	return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least);
+}
+
+function drawRuler(painter) {
+	const step = rulerStep();
+
+	painter.rect(0, 0, view.width, RULER, colour('raised'));
+	painter.text(8, RULER / 2, `${showTime(view.to - view.from)} shown`, colour('dim'));
+	for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step) {
+		const x = toX(time);
+
+		painter.rect(x, RULER - 6, 1, 6, colour('dim'));
+		painter.text(x + 4, RULER / 2, showPoint(time, step), colour('dim'));
+	}
+	painter.rect(0, RULER - 1, view.width, 1, colour('line'));
+}
+
+// Where a track is on the picture, or null.
+function placeOf(track, top) {
+	for (const row of rows)
+		for (const lane of row.lanes)
+			if (lane.track === track)
+				return { y: row.top - top + RULER + lane.y, height: lane.height };
+	return null;
+}
+
+function drawOver(painter, top) {
+	const { selected, range } = view;
+
+	if (range)
+		painter.rect(toX(range[0]), RULER, toX(range[1]) - toX(range[0]), view.height, colour('accent'), 0.16);
+	for (const arrow of view.arrows) {
+		const from = placeOf(arrow.from.track, top), to = placeOf(arrow.to.track, top);
+
+		if (!from || !to)
+			continue;
+		const x1 = toX(arrow.from.time), x2 = toX(arrow.to.time);
+		const y1 = from.y + from.height / 2, y2 = to.y + to.height / 2;
+
+		painter.line(x1, y1, x2, y2, colour('accent'));
+		painter.rect(x2 - 3, y2 - 3, 6, 6, colour('accent'));
+	}
+	if (!selected || !selected.track.spans)
+		return;
+	const place = placeOf(selected.track, top), { spans } = selected.track;
+
+	if (!place)
+		return;
+	const x1 = Math.max(GUTTER, toX(spans.begin[selected.i]));
+	const x2 = Math.min(view.width, toX(spans.end[selected.i]));
+
+	if (x2 >= GUTTER && x1 <= view.width)
+		painter.frame(x1 - 1, place.y - 1, Math.max(x2 - x1, 2) + 2, place.height + 2, colour('accent'));
+}
+
+function paint(painter) {
+	const top = scroller.scrollTop;
+
+	painter.rect(0, 0, view.width, view.height, colour('back'));
+	for (const row of rows) {
+		const y = row.top - top + RULER;
+
+		if (y + row.height >= RULER && y <= view.height)
+			drawRow(painter, row, y);
+	}
+	painter.rect(GUTTER - 1, RULER, 1, view.height, colour('line'));
+	drawOver(painter, top);
+	drawRuler(painter);
+}
+
+// As tall as all rows together.
+function sizeSpacer() {
+	spacer.style.height = `${Math.max(0, totalHeight + RULER - view.height)}px`;
+}
+
+let waiting = false;
+let frames = 0; // drawn so far
+
+function draw() {
+	const ratio = window.devicePixelRatio || 1;
+	const width = scroller.clientWidth, height = scroller.clientHeight;
+
+	waiting = false;
+	if (width !== view.width || height !== view.height || canvas.width !== Math.round(width * ratio)) {
+		view.width = width;
+		view.height = height;
+		canvas.width = Math.round(width * ratio);
+		canvas.height = Math.round(height * ratio);
+		canvas.style.width = `${width}px`;
+		canvas.style.height = `${height}px`;
+	}
+	sizeSpacer();
+	const context = canvas.getContext('2d', { alpha: false });
+
+	context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	paint(new CanvasPainter(context));
+	frames++;
+}
+
+function requestDraw() {
+	if (!waiting)
+		requestAnimationFrame(draw);
+	waiting = true;
+}
+
+function save(name, blob) {
+	const link = document.createElement('a');
+
+	link.href = URL.createObjectURL(blob);
+	link.download = name;
+	link.click();
+	setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+function saveSvg() {
+	const painter = new SvgPainter();
+
+	paint(painter);
+	save('kernlens.svg', new Blob([painter.document(view.width, view.height)], { type: 'image/svg+xml' }));
+}
+
+function savePng() {
+	canvas.toBlob((blob) => save('kernlens.png', blob));
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The page that shows a timeline; between its two parts comes the data (kernlens/timeline.h). */
+#ifndef KL_VIEW_PAGE_H
+#define KL_VIEW_PAGE_H
+
+#include <kernlens/timeline.h>
+
+/**
+ * view_page_write - write a whole page, which needs nothing else
+ * @timeline: finished
+ * @title: of the page
+ * @write: called with each part
+ * @context: passed to it
+ *
+ * Returns 0, -ENOMEM, or what @write returned.
+ */
+int view_page_write(struct kl_timeline *timeline, const char *title, kl_timeline_fn write,
+		    void *context);
+
+#endif /* KL_VIEW_PAGE_H */
