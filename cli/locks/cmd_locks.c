@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens locks: which locks of the kernel and of programs tasks wait for, or with --module, how a
- * module uses locks. Records the waits, or the calls, into a trace, which is removed unless -o names
- * it, and prints it as `-i TRACE` prints one that exists.
+ * kernlens locks: which locks of the kernel and of programs tasks wait for, or with --module, how
+ * a module uses locks. Records the waits, or the calls, into a trace, which is removed unless -o
+ * names it, and prints it as `-i TRACE` prints one that exists.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -207,9 +207,9 @@ static int exec_view(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command_ops cmd_view = {
 	.options = options,
-	.text = "Writes one HTML file, which any browser shows without a network: CPUs, threads with\n"
-		"their states and system calls, disks, and all records. Without TRACE, reads the\n"
-		"newest kernlens-YYYYmmdd-HHMMSS in this directory.\n"
+	.text = "Writes one HTML file, which any browser shows without a network: CPUs, threads\n"
+		"with their states and system calls, disks, and all records. Without TRACE, reads\n"
+		"the newest kernlens-YYYYmmdd-HHMMSS in this directory.\n"
 		"\n"
 		"  kernlens record -a -- make; kernlens view\n"
 		"  kernlens view TRACE -o trace.html --from 1.5 --to 2\n",

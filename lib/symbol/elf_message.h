@@ -24,7 +24,7 @@ enum kl_elf_request_kind {
 struct kl_elf_request {
 	uint32_t kind;
 	uint32_t number;
-	uint64_t place; /* FIND, VARIABLE: in the file; UNWIND: the first row; NEEDED: the name */
+	uint64_t place; /* FIND, VARIABLE: in the file; UNWIND, NEEDED: number of a row, a name */
 	uint32_t lines; /* FIND: whether to include lines; LINES: number of addresses */
 	union {
 		char path[KL_ELF_PATH_BYTES]; /* OPEN: the file's path, may be empty; PLACE: a name */

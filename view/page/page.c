@@ -2,16 +2,15 @@
 /* Writes the page that shows a timeline. Its style and scripts are part of this object. */
 #include <string.h>
 
+#include "files.h"
 #include "page.h"
 
 /* A file of this folder, between view_page_NAME and view_page_NAME_end. */
-#define EMBED(name, file)                                                           \
-	__asm__(".section .rodata\n"                                                \
-		"view_page_" #name ": .incbin \"view/page/" file "\"\n"             \
-		"view_page_" #name "_end: .byte 0\n"                                \
-		".previous\n");                                                     \
-	extern const char view_page_##name[] __attribute__((visibility("hidden"))); \
-	extern const char view_page_##name##_end[] __attribute__((visibility("hidden")))
+#define EMBED(name, file)                                               \
+	__asm__(".section .rodata\n"                                    \
+		"view_page_" #name ": .incbin \"view/page/" file "\"\n" \
+		"view_page_" #name "_end: .byte 0\n"                    \
+		".previous\n")
 
 EMBED(style, "page.css");
 EMBED(body, "page.html");

@@ -159,8 +159,8 @@ int kl_profile_add(struct kl_profile *profile, const struct kl_event *event);
 /**
  * kl_profile_include_waits - also take the time in which tasks do not run
  * @profile: empty; its samples must be ticks of one frequency
- * @partial: not all tasks were selected. Tasks are left out if nothing shows that they were: a tick,
- *           or a switch to or from an idle task
+ * @partial: not all tasks were selected. Tasks are left out if nothing shows that they were: a
+ *           tick, or a switch to or from an idle task
  *
  * Then everything is in ns: a tick stands for its period. A wait has the stack traces of the
  * switch to another task, and within them a function that stands for what the task waited for.

@@ -16,8 +16,6 @@
 #define STATE_DEAD (0x10 | 0x20 | 0x80)
 #define STATE_PREEMPTED 0x100
 
-#define LANES_MAX 8
-
 /* Key: the id of an event, plus 1. */
 struct class_of {
 	uint64_t key;
@@ -28,12 +26,6 @@ struct class_of {
 struct thread_of {
 	uint64_t key;
 	uint64_t number; /* plus 1; 0: new */
-};
-
-/* A request of a disk. Key: hash of device and sector. @lane: its number, plus 1; 0: none */
-struct request {
-	uint64_t key;
-	uint32_t lane;
 };
 
 struct kl_timeline *kl_timeline_create(const struct kl_trace *trace, size_t bytes)
@@ -52,7 +44,6 @@ struct kl_timeline *kl_timeline_create(const struct kl_trace *trace, size_t byte
 	t->counts.kept = true;
 	t->classes.size = sizeof(struct class_of);
 	t->threads_by_tid.size = sizeof(struct thread_of);
-	t->requests.size = sizeof(struct request);
 	t->kstack = kl_schema_find_variable(t->schema, "kstack");
 	return t;
 }
@@ -86,14 +77,14 @@ const struct kl_timeline_counts *kl_timeline_counts(const struct kl_timeline *t)
 	return &t->counts;
 }
 
-static uint64_t time_of(const struct kl_timeline *t, uint64_t ns)
+uint64_t kl_timeline_time(const struct kl_timeline *t, uint64_t ns)
 {
 	return ns > t->first_ns ? ns - t->first_ns : 0;
 }
 
 /* ------------------------------------------------------------------- threads */
 
-static int64_t number_field(const struct kl_event *event, const char *name)
+int64_t kl_timeline_number(const struct kl_event *event, const char *name)
 {
 	struct kl_value value = { .number = 0 };
 
@@ -101,7 +92,7 @@ static int64_t number_field(const struct kl_event *event, const char *name)
 }
 
 /* A text field, in the caller's buffer. */
-static const char *text_field(const struct kl_event *event, const char *name, char text[128])
+const char *kl_timeline_text(const struct kl_event *event, const char *name, char text[128])
 {
 	struct kl_value value = { .length = 0 };
 
@@ -112,7 +103,7 @@ static const char *text_field(const struct kl_event *event, const char *name, ch
 	return text;
 }
 
-static int64_t thread_number(struct kl_timeline *t, int32_t tid)
+int64_t kl_timeline_thread_of(struct kl_timeline *t, int32_t tid)
 {
 	struct thread_of *entry = kl_hash_get(&t->threads_by_tid, (uint64_t)(uint32_t)tid + 1);
 	struct kl_timeline_thread **grown, *thread;
@@ -142,7 +133,7 @@ static int64_t thread_number(struct kl_timeline *t, int32_t tid)
 static struct kl_timeline_thread *get_thread(struct kl_timeline *t, int32_t tid, int32_t pid,
 					     const char *comm)
 {
-	int64_t number = thread_number(t, tid), name;
+	int64_t number = kl_timeline_thread_of(t, tid), name;
 
 	if (number < 0)
 		return NULL;
@@ -173,7 +164,7 @@ static struct kl_track *track_of(struct kl_timeline *t, struct kl_timeline_threa
 /* The number of a thread, plus 1. */
 static uint32_t who(struct kl_timeline *t, const struct kl_timeline_thread *thread)
 {
-	return (uint32_t)thread_number(t, thread->tid) + 1;
+	return (uint32_t)kl_timeline_thread_of(t, thread->tid) + 1;
 }
 
 /* ------------------------------------------------------------------ switches */
@@ -207,12 +198,12 @@ static int leave(struct kl_timeline *t, const struct kl_event *event, uint64_t n
 	struct kl_timeline_thread *thread =
 		get_thread(t, event->task.tid, event->task.pid, event->task.comm);
 	struct kl_track *track = thread ? track_of(t, thread, KL_TRACK_THREAD) : NULL;
-	const int64_t state = number_field(event, "prev_state");
+	const int64_t state = kl_timeline_number(event, "prev_state");
 
 	if (!track)
 		return -ENOMEM;
 	/* No session follows an idle task: the switch was recorded because of the other one. */
-	thread->followed |= !number_field(event, "next_tid");
+	thread->followed |= !kl_timeline_number(event, "next_tid");
 	if (state & STATE_DEAD)
 		return kl_track_end(t, track, ns) ?: end_call(t, thread, ns);
 	if (!state || state & STATE_PREEMPTED)
@@ -229,8 +220,8 @@ static int leave(struct kl_timeline *t, const struct kl_event *event, uint64_t n
 static int add_switch(struct kl_timeline *t, const struct kl_event *event)
 {
 	struct kl_track *cpu = kl_timeline_track(t, KL_TRACK_CPU, event->cpu), *track;
-	const int32_t next = (int32_t)number_field(event, "next_tid");
-	const uint64_t ns = time_of(t, event->ns);
+	const int32_t next = (int32_t)kl_timeline_number(event, "next_tid");
+	const uint64_t ns = kl_timeline_time(t, event->ns);
 	struct kl_timeline_thread *thread;
 	char comm[128];
 	int error = cpu ? 0 : -ENOMEM;
@@ -239,7 +230,7 @@ static int add_switch(struct kl_timeline *t, const struct kl_event *event)
 		error = leave(t, event, ns);
 	if (error || !next)
 		return error ?: kl_track_end(t, cpu, ns);
-	thread = get_thread(t, next, 0, text_field(event, "next_comm", comm));
+	thread = get_thread(t, next, 0, kl_timeline_text(event, "next_comm", comm));
 	track = thread ? track_of(t, thread, KL_TRACK_THREAD) : NULL;
 	if (!track)
 		return -ENOMEM;
@@ -264,7 +255,7 @@ static int64_t name_of_waker(struct kl_timeline *t, const struct kl_event *event
 	}
 	if (!event->task.tid)
 		return kl_timeline_name(t, "interrupt");
-	*by = (uint32_t)thread_number(t, event->task.tid) + 1;
+	*by = (uint32_t)kl_timeline_thread_of(t, event->task.tid) + 1;
 	return kl_timeline_name(t, event->task.comm);
 }
 
@@ -276,24 +267,24 @@ static int add_wakeup(struct kl_timeline *t, const struct kl_event *event)
 	int64_t name;
 	uint32_t by;
 
-	thread = get_thread(t, (int32_t)number_field(event, "tid"), 0,
-			    text_field(event, "comm", comm));
+	thread = get_thread(t, (int32_t)kl_timeline_number(event, "tid"), 0,
+			    kl_timeline_text(event, "comm", comm));
 	track = thread ? track_of(t, thread, KL_TRACK_THREAD) : NULL;
 	if (!track)
 		return -ENOMEM;
 	if (track->open && track->now.class <= KL_SPAN_READY)
 		return 0;
 	name = name_of_waker(t, event, &by);
-	return kl_track_begin(t, track, time_of(t, event->ns), KL_SPAN_READY, name, by);
+	return kl_track_begin(t, track, kl_timeline_time(t, event->ns), KL_SPAN_READY, name, by);
 }
 
 static int add_fork(struct kl_timeline *t, const struct kl_event *event)
 {
 	char comm[128];
 
-	return get_thread(t, (int32_t)number_field(event, "child_tid"),
-			  (int32_t)number_field(event, "child_pid"),
-			  text_field(event, "child_comm", comm)) ?
+	return get_thread(t, (int32_t)kl_timeline_number(event, "child_tid"),
+			  (int32_t)kl_timeline_number(event, "child_pid"),
+			  kl_timeline_text(event, "child_comm", comm)) ?
 		       0 :
 		       -ENOMEM;
 }
@@ -309,7 +300,7 @@ static int enter_call(struct kl_timeline *t, const struct kl_event *event)
 		return -ENOMEM;
 	thread->syscall = event->event_class->syscall;
 	thread->followed = true;
-	return kl_track_begin(t, track, time_of(t, event->ns), KL_SPAN_RUNNING,
+	return kl_track_begin(t, track, kl_timeline_time(t, event->ns), KL_SPAN_RUNNING,
 			      kl_timeline_name(t,
 					       event->event_class->name + strlen("syscall_entry_")),
 			      0);
@@ -317,7 +308,7 @@ static int enter_call(struct kl_timeline *t, const struct kl_event *event)
 
 static int leave_call(struct kl_timeline *t, const struct kl_event *event)
 {
-	const int64_t ret = number_field(event, "ret");
+	const int64_t ret = kl_timeline_number(event, "ret");
 	struct kl_timeline_thread *thread = get_thread(t, event->task.tid, 0, NULL);
 	struct kl_track *track = thread ? track_of(t, thread, KL_TRACK_SYSCALL) : NULL;
 
@@ -327,136 +318,7 @@ static int leave_call(struct kl_timeline *t, const struct kl_event *event)
 	thread->followed = true;
 	if (track->open && ret < 0 && ret > -4096)
 		track->now.class = KL_SPAN_FAILED;
-	return kl_track_end(t, track, time_of(t, event->ns));
-}
-
-/* ---------------------------------------------------------------- interrupts */
-
-static int enter(struct kl_timeline *t, const struct kl_event *event, enum kl_track_kind kind,
-		 const char *name)
-{
-	struct kl_track *track = kl_timeline_track(t, kind, event->cpu);
-
-	/* Within another one of this kind, which is shown. */
-	if (!track || track->open)
-		return track ? 0 : -ENOMEM;
-	return kl_track_begin(t, track, time_of(t, event->ns), KL_SPAN_RUNNING,
-			      kl_timeline_name(t, name), 0);
-}
-
-static int leave_irq(struct kl_timeline *t, const struct kl_event *event)
-{
-	struct kl_track *track = kl_timeline_track(t, KL_TRACK_IRQ, event->cpu);
-
-	return track ? kl_track_end(t, track, time_of(t, event->ns)) : -ENOMEM;
-}
-
-static int enter_irq(struct kl_timeline *t, const struct kl_event *event)
-{
-	char text[128], name[160];
-
-	snprintf(name, sizeof(name), "irq %lld %s", (long long)number_field(event, "irq"),
-		 text_field(event, "name", text));
-	return enter(t, event, KL_TRACK_IRQ, name);
-}
-
-/* "x86_irq_vectors_local_timer_entry" */
-static int enter_vector(struct kl_timeline *t, const struct kl_event *event)
-{
-	static const char before[] = "x86_irq_vectors_";
-	char name[128];
-
-	snprintf(name, sizeof(name), "%s", event->event_class->name + sizeof(before) - 1);
-	name[strlen(name) - strlen("_entry")] = 0;
-	return enter(t, event, KL_TRACK_IRQ, name);
-}
-
-static int enter_softirq(struct kl_timeline *t, const struct kl_event *event)
-{
-	struct kl_buffer name = { 0 };
-	int error;
-
-	kl_buffer_add_string(&name, "softirq ");
-	kl_print_meaning(&name, KL_FORMAT_softirq, (uint64_t)number_field(event, "vec"));
-	kl_buffer_add_char(&name, 0);
-	error = name.error ? -ENOMEM : enter(t, event, KL_TRACK_SOFTIRQ, name.data);
-	kl_buffer_deinit(&name);
-	return error;
-}
-
-static int leave_softirq(struct kl_timeline *t, const struct kl_event *event)
-{
-	struct kl_track *track = kl_timeline_track(t, KL_TRACK_SOFTIRQ, event->cpu);
-
-	return track ? kl_track_end(t, track, time_of(t, event->ns)) : -ENOMEM;
-}
-
-/* --------------------------------------------------------------------- disks */
-
-static struct request *request_of(struct kl_timeline *t, const struct kl_event *event,
-				  uint64_t *device)
-{
-	const uint64_t what[2] = { (uint64_t)number_field(event, "dev"),
-				   (uint64_t)number_field(event, "sector") };
-	const uint64_t key = kl_hash_bytes(KL_HASH_START, what, sizeof(what));
-
-	*device = what[0] & UINT32_MAX;
-	return kl_hash_get(&t->requests, key ? key : 1);
-}
-
-static struct kl_track *lane_of(struct kl_timeline *t, uint64_t device, uint32_t lane)
-{
-	return kl_timeline_track(t, KL_TRACK_DISK, device << 4 | lane);
-}
-
-static int issue(struct kl_timeline *t, const struct kl_event *event)
-{
-	uint64_t device;
-	struct request *request = request_of(t, event, &device);
-	struct kl_buffer name = { 0 };
-	struct kl_track *lane = NULL;
-	uint32_t i = 0;
-	int error;
-
-	if (!request)
-		return -ENOMEM;
-	do
-		lane = lane_of(t, device, i++);
-	while (lane && lane->open && i < LANES_MAX);
-	if (!lane || lane->open)
-		return lane ? 0 : -ENOMEM;
-	request->lane = i;
-	kl_print_meaning(&name, KL_FORMAT_rwbs, (uint64_t)number_field(event, "rwbs"));
-	kl_buffer_printf(&name, " %lld KB", (long long)number_field(event, "bytes") / 1024);
-	kl_buffer_add_char(&name, 0);
-	error = name.error ?
-			-ENOMEM :
-			kl_track_begin(t, lane, time_of(t, event->ns), KL_SPAN_RUNNING,
-				       kl_timeline_name(t, name.data),
-				       event->task.tid ?
-					       (uint32_t)thread_number(t, event->task.tid) + 1 :
-					       0);
-	kl_buffer_deinit(&name);
-	return error;
-}
-
-static int complete(struct kl_timeline *t, const struct kl_event *event)
-{
-	uint64_t device;
-	struct request *request = request_of(t, event, &device);
-	struct kl_track *lane;
-
-	if (!request)
-		return -ENOMEM;
-	if (!request->lane)
-		return 0;
-	lane = lane_of(t, device, request->lane - 1);
-	request->lane = 0;
-	if (!lane)
-		return -ENOMEM;
-	if (lane->open && number_field(event, "error"))
-		lane->now.class = KL_SPAN_FAILED;
-	return kl_track_end(t, lane, time_of(t, event->ns));
+	return kl_track_end(t, track, kl_timeline_time(t, event->ns));
 }
 
 /* ------------------------------------------------------------ instants, losses */
@@ -473,8 +335,9 @@ static int add_mark(struct kl_timeline *t, const struct kl_event *event)
 {
 	char text[128];
 
-	return add_instant(t, kl_timeline_track(t, KL_TRACK_MARK, 0), time_of(t, event->ns),
-			   KL_SPAN_RUNNING, kl_timeline_name(t, text_field(event, "text", text)));
+	return add_instant(t, kl_timeline_track(t, KL_TRACK_MARK, 0),
+			   kl_timeline_time(t, event->ns), KL_SPAN_RUNNING,
+			   kl_timeline_name(t, kl_timeline_text(event, "text", text)));
 }
 
 /* Any other event belongs to the task that ran. */
@@ -487,7 +350,7 @@ static int add_other(struct kl_timeline *t, const struct kl_event *event)
 	thread = get_thread(t, event->task.tid, 0, NULL);
 	if (!thread)
 		return -ENOMEM;
-	return add_instant(t, track_of(t, thread, KL_TRACK_EVENT), time_of(t, event->ns),
+	return add_instant(t, track_of(t, thread, KL_TRACK_EVENT), kl_timeline_time(t, event->ns),
 			   KL_SPAN_RUNNING, kl_timeline_name(t, event->event_class->name));
 }
 
@@ -508,7 +371,7 @@ static int add_loss(struct kl_timeline *t, const struct kl_loss *loss)
 	struct kl_track *track =
 		kl_timeline_track(t, KL_TRACK_LOSS,
 				  loss->kind == KL_LOSS_UNSEEN ? 0 : loss->cpu + 1);
-	const uint64_t begin = loss->begin_ns ? time_of(t, loss->begin_ns) : 0;
+	const uint64_t begin = loss->begin_ns ? kl_timeline_time(t, loss->begin_ns) : 0;
 	char name[64];
 	int error;
 
@@ -520,7 +383,8 @@ static int add_loss(struct kl_timeline *t, const struct kl_loss *loss)
 				       0) :
 			-ENOMEM;
 	return error ?:
-		       kl_track_end(t, track, loss->end_ns ? time_of(t, loss->end_ns) : t->last_ns);
+		       kl_track_end(t, track,
+				    loss->end_ns ? kl_timeline_time(t, loss->end_ns) : t->last_ns);
 }
 
 /* ------------------------------------------------------------------ all events */
@@ -529,12 +393,18 @@ static const struct {
 	const char *name;
 	kl_timeline_add_fn add;
 } adders[] = {
-	{ "sched_switch", add_switch },	       { "sched_waking", add_wakeup },
-	{ "sched_wakeup", add_wakeup },	       { "sched_wakeup_new", add_wakeup },
-	{ "sched_process_fork", add_fork },    { "irq_handler_entry", enter_irq },
-	{ "irq_handler_exit", leave_irq },     { "irq_softirq_entry", enter_softirq },
-	{ "irq_softirq_exit", leave_softirq }, { "block_rq_issue", issue },
-	{ "block_rq_complete", complete },     { "mark", add_mark },
+	{ "sched_switch", add_switch },
+	{ "sched_waking", add_wakeup },
+	{ "sched_wakeup", add_wakeup },
+	{ "sched_wakeup_new", add_wakeup },
+	{ "sched_process_fork", add_fork },
+	{ "irq_handler_entry", kl_timeline_enter_irq },
+	{ "irq_handler_exit", kl_timeline_leave_irq },
+	{ "irq_softirq_entry", kl_timeline_enter_softirq },
+	{ "irq_softirq_exit", kl_timeline_leave_softirq },
+	{ "block_rq_issue", kl_timeline_issue },
+	{ "block_rq_complete", kl_timeline_complete },
+	{ "mark", add_mark },
 };
 
 static kl_timeline_add_fn adder_of(const struct kl_class *class)
@@ -551,9 +421,9 @@ static kl_timeline_add_fn adder_of(const struct kl_class *class)
 			return adders[i].add;
 	if (!strncmp(name, "x86_irq_vectors_", 16) && length > 22 &&
 	    !strcmp(name + length - 6, "_entry"))
-		return enter_vector;
+		return kl_timeline_enter_vector;
 	if (!strncmp(name, "x86_irq_vectors_", 16) && !strcmp(name + length - 5, "_exit"))
-		return leave_irq;
+		return kl_timeline_leave_irq;
 	return add_other;
 }
 
@@ -584,8 +454,8 @@ int kl_timeline_add(struct kl_timeline *t, const struct kl_item *item)
 		return add_loss(t, item->loss);
 	if (!t->first_ns)
 		t->first_ns = event->ns;
-	if (time_of(t, event->ns) > t->last_ns)
-		t->last_ns = time_of(t, event->ns);
+	if (kl_timeline_time(t, event->ns) > t->last_ns)
+		t->last_ns = kl_timeline_time(t, event->ns);
 	class = class_of(t, event);
 	thread = class ? get_thread(t, event->task.tid, event->task.pid, event->task.comm) : NULL;
 	if (!thread)

@@ -20,7 +20,7 @@ void kl_add_varint(struct kl_buffer *buffer, uint64_t value)
 
 void kl_add_zigzag(struct kl_buffer *buffer, int64_t value)
 {
-	kl_add_varint(buffer, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+	kl_add_varint(buffer, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
 }
 
 int kl_deflate(const void *bytes, size_t length, uint8_t **to, size_t *to_length)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The parts of a timeline. build.c finds spans in the events, tracks.c holds them, records.c holds
- * the records, and write.c writes both.
+ * The parts of a timeline. build.c and devices.c find spans in the events, tracks.c holds them,
+ * records.c holds the records, and write.c writes both.
  */
 #ifndef KL_LIB_REPORT_TIMELINE_H
 #define KL_LIB_REPORT_TIMELINE_H
@@ -176,6 +176,25 @@ int kl_track_begin(struct kl_timeline *t, struct kl_track *track, uint64_t ns,
 
 /* End the span that is open, if any. Returns 0 or -ENOMEM. */
 int kl_track_end(struct kl_timeline *t, struct kl_track *track, uint64_t ns);
+
+/* A time of the trace, in ns since the first event. */
+uint64_t kl_timeline_time(const struct kl_timeline *t, uint64_t ns);
+
+/* A field of an event, or 0; a text is copied to @text. */
+int64_t kl_timeline_number(const struct kl_event *event, const char *name);
+const char *kl_timeline_text(const struct kl_event *event, const char *name, char text[128]);
+
+/* The number of a thread, or -ENOMEM. */
+int64_t kl_timeline_thread_of(struct kl_timeline *t, int32_t tid);
+
+/* Add interrupts, and requests of disks. Return 0 or -ENOMEM. */
+int kl_timeline_enter_irq(struct kl_timeline *t, const struct kl_event *event);
+int kl_timeline_enter_vector(struct kl_timeline *t, const struct kl_event *event);
+int kl_timeline_leave_irq(struct kl_timeline *t, const struct kl_event *event);
+int kl_timeline_enter_softirq(struct kl_timeline *t, const struct kl_event *event);
+int kl_timeline_leave_softirq(struct kl_timeline *t, const struct kl_event *event);
+int kl_timeline_issue(struct kl_timeline *t, const struct kl_event *event);
+int kl_timeline_complete(struct kl_timeline *t, const struct kl_event *event);
 
 /* Records of the trace. Return 0 or -ENOMEM. */
 int kl_records_add(struct kl_timeline *t, const struct kl_event *event, uint32_t thread,

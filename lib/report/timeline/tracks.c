@@ -227,7 +227,7 @@ int kl_track_begin(struct kl_timeline *t, struct kl_track *track, uint64_t ns,
 		.n = 1,
 		.record = record < KL_NO_RECORD ? (uint32_t)record : KL_NO_RECORD,
 		.by = by,
-		.class = (uint8_t) class,
+		.class = class,
 	};
 	track->open = true;
 	return 0;

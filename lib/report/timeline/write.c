@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes a timeline as elements of an HTML page: one with what there is, as JSON, and one with the
+ * Writes a timeline as elements of an HTML page: one with lists of them, as JSON, and one with the
  * compressed spans of each track and the records of each block, as base64.
  */
 #include <errno.h>
