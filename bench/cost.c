@@ -120,7 +120,7 @@ static void next_fault(void)
 	region[touched++ * 4096] = 1;
 }
 
-/* A round trip through another thread on the same CPU: two switches, two wakeups. */
+/* A round trip through another thread on the same CPU: two switches, and as a rule one wakeup. */
 static int to[2], from[2];
 static pthread_t other;
 

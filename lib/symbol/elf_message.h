@@ -24,10 +24,10 @@ enum kl_elf_request_kind {
 struct kl_elf_request {
 	uint32_t kind;
 	uint32_t number;
-	uint64_t place; /* FIND, VARIABLE: in the file; UNWIND, NEEDED: number of a row, a name */
+	uint64_t place; /* FIND, VARIABLE: in the file; UNWIND, NEEDED: the first to send */
 	uint32_t lines; /* FIND: whether to include lines; LINES: number of addresses */
 	union {
-		char path[KL_ELF_PATH_BYTES]; /* OPEN: the file's path, may be empty; PLACE: a name */
+		char path[KL_ELF_PATH_BYTES]; /* OPEN: the file's, may be empty; PLACE: a name */
 		uint64_t address[KL_ELF_LINES_MAX];
 		uint64_t distance; /* VARIABLE: from the place */
 	};
