@@ -25,6 +25,7 @@ struct thread {
 	int tid, pid;
 	char comm[KL_COMM_LEN];
 	uint64_t running, ready, asleep, calls;
+	uint64_t rss, rss_changes;
 	uint64_t since;
 	int state; /* 0: runs; 1: ready; else waits; -1: unknown */
 };
@@ -40,6 +41,7 @@ struct cpu {
 };
 
 static struct kl_schema *schema;
+static unsigned int rss_offset; /* of the variable, among all */
 static struct cpu cpu[CPUS];
 
 static uint64_t random_below(struct cpu *c, uint64_t n)
@@ -77,6 +79,18 @@ static void go(struct cpu *c, struct thread *t, int state)
 	t->state = state;
 }
 
+/* It changes with each turn of a thread; records follow. */
+static void set_rss(struct cpu *c, struct thread *t)
+{
+	const uint64_t rss = t ? 4096 * (1 + random_below(c, 100)) : 0;
+
+	if (t && rss != t->rss) {
+		t->rss = rss;
+		t->rss_changes++;
+	}
+	memcpy(c->synth.values + rss_offset, &rss, sizeof(rss));
+}
+
 static void switch_to(struct cpu *c, struct thread *from, int state, struct thread *to)
 {
 	add(c, "sched_switch",
@@ -91,6 +105,7 @@ static void switch_to(struct cpu *c, struct thread *from, int state, struct thre
 		synth_task(&c->synth, to->tid, to->pid, to->comm);
 	else
 		synth_task(&c->synth, 0, 0, "swapper");
+	set_rss(c, to);
 }
 
 static void call(struct cpu *c, struct thread *t)
@@ -170,9 +185,10 @@ static void print_facts(uint64_t events, uint64_t end)
 			/* What they did last goes on until the end of the trace. */
 			cpu[i].time = end;
 			go(&cpu[i], t, t->state);
-			printf("%s\"%d\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
-			       i || k ? "," : "", t->tid, t->running, t->ready, t->asleep,
-			       t->calls);
+			printf("%s\"%d\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+			       ",%" PRIu64 "]",
+			       i || k ? "," : "", t->tid, t->running, t->ready, t->asleep, t->calls,
+			       t->rss, t->rss_changes);
 		}
 	printf("}}\n");
 }
@@ -187,6 +203,9 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	schema = kl_schema_create();
+	if (kl_schema_add_variable(schema, kl_variable_find("rss")) < 0)
+		return 1;
+	rss_offset = kl_schema_variable(schema, 0)->field.offset;
 	kl_trace_info_init(&info);
 	for (int i = 0; i < 16; i++)
 		info.uuid[i] = (uint8_t)(0x10 + i);

@@ -27,7 +27,7 @@ function near(a, b) {
 	return Math.abs(a - b) <= 1;
 }
 
-const VISIBLE_LOADED = 'rows.filter((r) => r.top + RULER < view.height).every((r) => r.lanes.every((l) => l.track.spans))';
+const VISIBLE_LOADED = 'rows.filter((r) => r.top + RULER < view.height).every((r) => r.lanes.every((l) => (l.track ? l.track.spans : l.counter.points)))';
 
 const text = () => browser.evaluate('body.innerText');
 
@@ -83,6 +83,25 @@ const parts = await browser.evaluate(`(async () => {
 })()`);
 
 check('the sums of two parts are that of the whole', Math.abs(parts[0] + parts[1] - parts[2]) < 10, parts);
+
+const curves = await browser.evaluate(`(async () => {
+	const found = {};
+
+	for (const counter of counters) {
+		const points = await counter.load();
+
+		found[counter.id] = [points.value[counter.n - 1], counter.n, counter.thinned, counter.name];
+	}
+	return found;
+})()`);
+const other = Object.entries(facts.threads).filter(([tid, [, , , , rss, changes]]) => {
+	const [value, n, thinned, name] = curves[tid] || [];
+
+	return name !== 'rss' || value !== rss || (thinned ? n > changes : n !== changes);
+});
+
+check('a variable of each thread changes as often, and ends as it did', other.length === 0,
+	other.slice(0, 3).map(([tid, fact]) => [tid, fact, curves[tid]]));
 
 // -------------------------------------------------------------------- names
 

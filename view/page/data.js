@@ -237,6 +237,50 @@ class Track {
 	}
 }
 
+// A variable over time: from each point on, it has that value.
+class Counter {
+	constructor(index, from) {
+		Object.assign(this, from);
+		this.index = index;
+		this.points = null;
+		this.loading = null;
+	}
+
+	load() {
+		this.loading ||= inflate('c' + this.index).then((bytes) => {
+			const reader = new Reader(bytes), { n } = this;
+			const points = { time: new Float64Array(n), value: new Float64Array(n), least: Infinity, most: -Infinity };
+
+			for (let i = 0, time = 0; i < n; i++)
+				points.time[i] = time += reader.varint();
+			for (let i = 0, value = 0; i < n; i++) {
+				points.value[i] = value += reader.zigzag();
+				points.least = Math.min(points.least, value);
+				points.most = Math.max(points.most, value);
+			}
+			this.points = points;
+			return points;
+		});
+		return this.loading;
+	}
+
+	// The point from which on its value is that at a time, or -1: it is not known yet.
+	at(time) {
+		let from = 0, to = this.n;
+
+		while (from < to) {
+			const middle = (from + to) >> 1;
+
+			if (this.points.time[middle] <= time)
+				from = middle + 1;
+			else
+				to = middle;
+		}
+		return from - 1;
+	}
+}
+
+const counters = about.counters.map((from, index) => new Counter(index, from));
 const tracks = about.tracks.map((from, index) => new Track(index, from));
 const threads = about.threads.map(([tid, pid, name]) => ({ tid, pid: pid || tid, name: about.names[name] }));
 
@@ -318,6 +362,18 @@ function showPoint(ns, step) {
 	const digits = Math.min(9, Math.max(0, Math.ceil(9 - Math.log10(Math.max(step, 1)))));
 
 	return `${(ns / 1e9).toFixed(digits)} s`;
+}
+
+// A value with its unit.
+function showValue(value, unit) {
+	if (unit === 'ns')
+		return showTime(value);
+	if (unit !== 'B')
+		return `${showCount(value)}${unit ? ` ${unit}` : ''}`;
+	const units = [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB']];
+	const [scale, name] = units.find(([least]) => Math.abs(value) >= least) || [1, 'B'];
+
+	return `${scale === 1 ? value : (value / scale).toFixed(1)} ${name}`;
 }
 
 function showCount(n) {

@@ -126,6 +126,20 @@ class CanvasPainter {
 		this.used = true;
 	}
 
+	// A curve: in each column, from `top` to `low` strong, and pale below that.
+	curve(y, height, fill, top, low) {
+		const width = this.strip.width, sheet = new OffscreenCanvas(width, height);
+		const image = new ImageData(width, height), data = new Uint32Array(image.data.buffer);
+		const strong = (pixelOf(fill) | 0xff000000) >>> 0, pale = ((strong & 0xffffff) | 0x40000000) >>> 0;
+
+		for (let x = 0; x < width; x++)
+			for (let at = Math.floor(top[x]); at < height; at++)
+				data[at * width + x] = at <= low[x] ? strong : pale;
+		sheet.getContext('2d').putImageData(image, 0, 0);
+		this.context.globalAlpha = this.opacity = 1;
+		this.context.drawImage(sheet, 0, y);
+	}
+
 	// Draw the columns of a lane.
 	columns(y, height) {
 		if (!this.used)
@@ -192,6 +206,19 @@ class SvgPainter {
 	}
 
 	columns() {
+	}
+
+	// Columns that are equal are one.
+	curve(y, height, fill, top, low) {
+		for (let x = 0, from = 0; x < top.length; x++) {
+			if (x + 1 < top.length && top[x + 1] === top[from] && low[x + 1] === low[from])
+				continue;
+			if (top[from] < height) {
+				this.rect(from, y + top[from], x + 1 - from, height - top[from], fill, 0.25);
+				this.rect(from, y + top[from], x + 1 - from, Math.max(1, low[from] - top[from]), fill);
+			}
+			from = x + 1;
+		}
 	}
 
 	frame(x, y, width, height, stroke) {
@@ -304,6 +331,39 @@ function drawLane(painter, lane, y) {
 	columns.draw(painter, track, y, height, 1 / scale);
 }
 
+// Steps from value to value, between the least and the greatest; in a pixel, from its least to its
+// greatest.
+function drawCurve(painter, lane, y) {
+	const { counter, height } = lane, { points } = counter;
+
+	if (!points) {
+		counter.load().then(requestDraw);
+		return;
+	}
+	const scale = (height - 1) / (points.most - points.least || 1);
+	const toY = (value) => height - 1 - (value - points.least) * scale;
+	const top = new Float64Array(view.width).fill(height), low = new Float64Array(view.width);
+	let i = Math.max(0, counter.at(view.from));
+
+	for (let x = GUTTER; x < view.width; x++) {
+		const until = toTime(x + 1);
+
+		if (i >= counter.n || points.time[i] >= until)
+			continue;
+		let least = points.value[i], most = least;
+
+		while (i + 1 < counter.n && points.time[i + 1] < until) {
+			least = Math.min(least, points.value[++i]);
+			most = Math.max(most, points.value[i]);
+		}
+		top[x] = toY(most);
+		low[x] = toY(least);
+	}
+	painter.curve(y, height, colour('accent'), top, low);
+	painter.text(GUTTER + 4, y + 7, `${showValue(points.most, counter.unit)}${counter.thinned ? ', thinned out' : ''}`,
+		colour('dim'));
+}
+
 function drawSpan(painter, lane, y, i, x, width) {
 	const { track, height } = lane, { spans } = track;
 	const instant = spans.end[i] === spans.begin[i];
@@ -343,7 +403,7 @@ function drawRow(painter, row, y) {
 	}
 	painter.text(8 + 12 * row.indent, y + 12, fit(row.title, GUTTER - 16 - 12 * row.indent), colour('text'));
 	for (const lane of row.lanes)
-		drawLane(painter, lane, y + lane.y);
+		(lane.counter ? drawCurve : drawLane)(painter, lane, y + lane.y);
 	painter.rect(0, y + row.height - 0.5, view.width, 0.5, colour('line'));
 }
 

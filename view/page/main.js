@@ -117,11 +117,28 @@ function find(x, y) {
 function spanAt(x, y) {
 	const { lane } = find(x, y);
 
-	if (!lane || !lane.track.spans || x < GUTTER)
+	if (!lane || !lane.track || !lane.track.spans || x < GUTTER)
 		return null;
 	const i = lane.track.spans.at(toTime(x), 3 * (view.to - view.from) / (view.width - GUTTER));
 
 	return i < 0 ? null : { track: lane.track, i };
+}
+
+// What is shown beside the mouse.
+function tipAt(x, y) {
+	const { lane } = find(x, y), span = spanAt(x, y), time = toTime(x);
+
+	if (lane && lane.counter && lane.counter.points && x >= GUTTER) {
+		const { counter } = lane, i = counter.at(time);
+
+		return i < 0 ? '' : `${counter.name}: ${showValue(counter.points.value[i], counter.unit)}\nat ${showPoint(time, 1000)}`;
+	}
+	if (!span)
+		return '';
+	const { track, i } = span, { spans } = track;
+
+	return `${trackTitle(track)}\n${spans.count[i] > 1 ? spanLabel(track, i) : stateText(track, i)}\n` +
+		`${showTime(spans.end[i] - spans.begin[i])} from ${showPoint(spans.begin[i], 1000)}`;
 }
 
 let drag = null; // { x, time, moved }
@@ -143,15 +160,12 @@ window.addEventListener('mousemove', (event) => {
 		view.range = [Math.min(time, drag.time), Math.max(time, drag.time)];
 		requestDraw();
 	}
-	const span = event.target === canvas && !drag ? spanAt(x, y) : null;
+	const text = event.target === canvas && !drag ? tipAt(x, y) : '';
 
-	tip.hidden = !span;
-	if (!span)
+	tip.hidden = !text;
+	if (!text)
 		return;
-	const { spans } = span.track;
-
-	tip.textContent = `${trackTitle(span.track)}\n${spans.count[span.i] > 1 ? spanLabel(span.track, span.i) :
-		stateText(span.track, span.i)}\n${showTime(spans.end[span.i] - spans.begin[span.i])} from ${showPoint(spans.begin[span.i], 1000)}`;
+	tip.textContent = text;
 	tip.style.left = `${Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
 	tip.style.top = `${Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 8)}px`;
 });
@@ -233,7 +247,7 @@ function step(by) {
 }
 
 function stepTrack(by) {
-	const lanes = rows.flatMap((row) => row.lanes.map((lane) => lane.track));
+	const lanes = rows.flatMap((row) => row.lanes.map((lane) => lane.track)).filter(Boolean);
 	const { selected } = view;
 	const at = selected ? lanes.indexOf(selected.track) : -1;
 	const track = lanes[Math.max(0, Math.min(lanes.length - 1, at + by))];

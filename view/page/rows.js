@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 // The rows of the picture: which tracks are in them, and where.
 
-const HEIGHT = { group: 22, bar: 14, thin: 7, gap: 5 };
+const HEIGHT = { group: 22, bar: 14, thin: 7, gap: 5, curve: 26 };
 
-// Rows: { title, indent, lanes: [{ track, y, height }], top, height, group, open }
+// Rows: { title, indent, lanes: [{ track or counter, y, height }], top, height, members, open }
 let rows = [];
 let totalHeight = 0;
 
@@ -26,6 +26,13 @@ function makeRow(title, indent, lanes) {
 	return row;
 }
 
+// Below the row of a thread or a CPU, its variables.
+function curveRows(scope, id, indent) {
+	return counters.filter((counter) => counter.scope === scope && counter.id === id && counter.n).map((counter) => ({
+		title: counter.name, indent, lanes: [{ counter, y: 3, height: HEIGHT.curve }], height: HEIGHT.curve + 6,
+	}));
+}
+
 function makeGroup(title, members, open) {
 	return { title, indent: 0, lanes: [], height: HEIGHT.group, members, open };
 }
@@ -35,8 +42,8 @@ function cpuGroup() {
 	const ids = [...new Set(tracks.filter((track) => ['cpu', 'irq', 'softirq'].includes(track.kind) && track.n)
 		.map((track) => track.id))].sort((a, b) => a - b);
 
-	return makeGroup('CPUs', ids.map((id) => makeRow(`CPU ${id}`, 1,
-		[[find('cpu', id)], [find('irq', id), true], [find('softirq', id), true]])), true);
+	return makeGroup('CPUs', ids.flatMap((id) => [makeRow(`CPU ${id}`, 1,
+		[[find('cpu', id)], [find('irq', id), true], [find('softirq', id), true]]), ...curveRows('cpu', id, 2)]), true);
 }
 
 // Processes, those that have run longest first; threads in the order of their numbers.
@@ -70,10 +77,10 @@ function processGroups() {
 		process.rows.sort((a, b) => a.thread.tid - b.thread.tid);
 		if (process.rows.length === 1) {
 			process.rows[0].indent = 0;
-			return process.rows;
+			return [process.rows[0], ...curveRows('thread', process.rows[0].thread.tid, 1)];
 		}
 		const group = makeGroup(`${process.name || '?'} ${process.pid} (${process.rows.length} threads)`,
-			process.rows, i < 8);
+			process.rows.flatMap((row) => [row, ...curveRows('thread', row.thread.tid, 2)]), i < 8);
 
 		group.pid = process.pid;
 		return [group];
@@ -88,6 +95,7 @@ const allRows = [
 	...byKind('loss').map((track) => makeRow(track.id ? `lost, CPU ${track.id - 1}` : 'lost', 0, [[track]])),
 	...byKind('mark').map((track) => makeRow('marks', 0, [[track]])),
 	cpuGroup(),
+	...curveRows('system', 0, 0),
 	...diskRows(),
 	...processGroups(),
 ];

@@ -45,6 +45,7 @@ struct kl_timeline *kl_timeline_create(const struct kl_trace *trace, size_t byte
 	t->classes.size = sizeof(struct class_of);
 	t->threads_by_tid.size = sizeof(struct thread_of);
 	t->kstack = kl_schema_find_variable(t->schema, "kstack");
+	kl_counters_init(t);
 	return t;
 }
 
@@ -68,6 +69,7 @@ void kl_timeline_destroy(struct kl_timeline *t)
 	kl_hash_deinit(&t->classes);
 	kl_hash_deinit(&t->requests);
 	kl_records_deinit(&t->records);
+	kl_counters_deinit(t);
 	kl_texts_deinit(&t->texts);
 	free(t);
 }
@@ -462,6 +464,7 @@ int kl_timeline_add(struct kl_timeline *t, const struct kl_item *item)
 		return -ENOMEM;
 	t->counts.records++;
 	error = kl_records_add(t, event, who(t, thread) - 1, class->name);
+	error = error ?: kl_counters_add(t, event);
 	return error ?: class->add(t, event);
 }
 

@@ -124,6 +124,35 @@ struct kl_records {
 	struct kl_buffer text; /* scratch */
 };
 
+/* What a variable is of. */
+enum kl_counter_scope {
+	KL_COUNTER_NONE, /* it is not shown */
+	KL_COUNTER_THREAD,
+	KL_COUNTER_CPU,
+	KL_COUNTER_SYSTEM,
+};
+
+struct kl_point {
+	uint64_t ns;
+	int64_t value;
+};
+
+/**
+ * struct kl_counter - a variable over time
+ * @variable: index in the schema
+ * @id: thread ID, CPU, or 0
+ * @thinned: points have been left out
+ * @point: when it changed, and to what
+ */
+struct kl_counter {
+	unsigned int variable;
+	uint64_t id;
+	bool thinned;
+	struct kl_point *point;
+	size_t n;
+	size_t room;
+};
+
 typedef int (*kl_timeline_add_fn)(struct kl_timeline *t, const struct kl_event *event);
 
 /* What adds the events of a class. */
@@ -159,6 +188,11 @@ struct kl_timeline {
 	struct kl_hash classes; /* struct with a struct kl_timeline_class, by id */
 	struct kl_hash requests; /* of disks, that have been issued */
 	struct kl_records records;
+	enum kl_counter_scope scope[KL_VARIABLES_MAX];
+	struct kl_counter *counter;
+	size_t n_counters;
+	size_t counters_room;
+	struct kl_hash counters_by_id;
 	int kstack;
 };
 
@@ -195,6 +229,11 @@ int kl_timeline_enter_softirq(struct kl_timeline *t, const struct kl_event *even
 int kl_timeline_leave_softirq(struct kl_timeline *t, const struct kl_event *event);
 int kl_timeline_issue(struct kl_timeline *t, const struct kl_event *event);
 int kl_timeline_complete(struct kl_timeline *t, const struct kl_event *event);
+
+/* Variables over time. kl_counters_add() returns 0 or -ENOMEM. */
+void kl_counters_init(struct kl_timeline *t);
+int kl_counters_add(struct kl_timeline *t, const struct kl_event *event);
+void kl_counters_deinit(struct kl_timeline *t);
 
 /* Records of the trace. Return 0 or -ENOMEM. */
 int kl_records_add(struct kl_timeline *t, const struct kl_event *event, uint32_t thread,

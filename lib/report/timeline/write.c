@@ -78,6 +78,20 @@ static void put_chunk(struct writer *w, char kind, size_t number, const uint8_t 
 	put_text(w, "</script>\n");
 }
 
+static void put_columns(struct writer *w, char kind, size_t number, struct kl_buffer *columns)
+{
+	uint8_t *bytes = NULL;
+	size_t length = 0;
+
+	if (!w->error &&
+	    (columns->error || kl_deflate(columns->data, columns->length, &bytes, &length)))
+		w->error = -ENOMEM;
+	if (!w->error)
+		put_chunk(w, kind, number, bytes, length);
+	free(bytes);
+	kl_buffer_deinit(columns);
+}
+
 /* --------------------------------------------------------------------- spans */
 
 /*
@@ -115,17 +129,27 @@ static void add_columns(const struct kl_timeline *t, const struct kl_track *trac
 static void put_track(struct writer *w, size_t number)
 {
 	struct kl_buffer columns = { 0 };
-	uint8_t *bytes = NULL;
-	size_t length = 0;
 
 	add_columns(w->t, w->t->track[number], &columns);
-	if (!w->error &&
-	    (columns.error || kl_deflate(columns.data, columns.length, &bytes, &length)))
-		w->error = -ENOMEM;
-	if (!w->error)
-		put_chunk(w, 't', number, bytes, length);
-	free(bytes);
-	kl_buffer_deinit(&columns);
+	put_columns(w, 't', number, &columns);
+}
+
+/* Of a variable: times, each since the one before, and values, the same. */
+static void put_counter(struct writer *w, size_t number)
+{
+	const struct kl_counter *counter = &w->t->counter[number];
+	struct kl_buffer columns = { 0 };
+	uint64_t ns = 0, value = 0;
+
+	for (size_t i = 0; i < counter->n; i++) {
+		kl_add_varint(&columns, counter->point[i].ns - ns);
+		ns = counter->point[i].ns;
+	}
+	for (size_t i = 0; i < counter->n; i++) {
+		kl_add_zigzag(&columns, (int64_t)((uint64_t)counter->point[i].value - value));
+		value = (uint64_t)counter->point[i].value;
+	}
+	put_columns(w, 'c', number, &columns);
 }
 
 /* ---------------------------------------------------------------------- JSON */
@@ -174,6 +198,23 @@ static void add_track(struct kl_buffer *to, const struct kl_track *track)
 	kl_buffer_add_string(to, "}");
 }
 
+static void add_counter(const struct kl_timeline *t, struct kl_buffer *to,
+			const struct kl_counter *counter)
+{
+	static const char *const scopes[] = {
+		[KL_COUNTER_THREAD] = "thread", [KL_COUNTER_CPU] = "cpu", [KL_COUNTER_SYSTEM] = "system"
+	};
+	const struct kl_variable *variable = kl_schema_variable(t->schema, counter->variable);
+
+	kl_buffer_printf(to, "{\"scope\":\"%s\",\"id\":%llu,\"n\":%zu,\"thinned\":%s,\"name\":",
+			 scopes[t->scope[counter->variable]], (unsigned long long)counter->id,
+			 counter->n, counter->thinned ? "true" : "false");
+	add_string(to, variable->name);
+	kl_buffer_add_string(to, ",\"unit\":");
+	add_string(to, variable->unit);
+	kl_buffer_add_string(to, "}");
+}
+
 static void add_lists(const struct kl_timeline *t, struct kl_buffer *to)
 {
 	kl_buffer_add_string(to, ",\n\"names\":[");
@@ -189,6 +230,11 @@ static void add_lists(const struct kl_timeline *t, struct kl_buffer *to)
 	for (size_t i = 0; i < t->counts.tracks; i++) {
 		kl_buffer_add_string(to, i ? ",\n" : "\n");
 		add_track(to, t->track[i]);
+	}
+	kl_buffer_add_string(to, "],\n\"counters\":[");
+	for (size_t i = 0; i < t->n_counters; i++) {
+		kl_buffer_add_string(to, i ? ",\n" : "\n");
+		add_counter(t, to, &t->counter[i]);
 	}
 	kl_buffer_add_string(to, "],\n\"blocks\":[");
 	for (size_t i = 0; i < t->records.n; i++)
@@ -231,6 +277,8 @@ int kl_timeline_write(struct kl_timeline *t, const char *title, kl_timeline_fn w
 	put_about(&w, title);
 	for (size_t i = 0; i < t->counts.tracks && !w.error; i++)
 		put_track(&w, i);
+	for (size_t i = 0; i < t->n_counters && !w.error; i++)
+		put_counter(&w, i);
 	for (size_t i = 0; i < t->records.n && !w.error; i++)
 		put_chunk(&w, 'r', i, t->records.block[i].bytes, t->records.block[i].length);
 	return w.error;

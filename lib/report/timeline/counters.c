@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Variables of a timeline over time: of threads, CPUs, and the machine. Of one that changes often,
+ * the least and the greatest values are kept.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/internal.h>
+#include "../../base/base.h"
+#include "timeline.h"
+
+#define POINTS_MAX 16384
+
+/* Key: hash of variable and id. */
+struct counter_of {
+	uint64_t key;
+	uint64_t number; /* plus 1; 0: new */
+};
+
+/* Names for what exists, or settings: no curve shows anything. */
+static bool is_figure(const struct kl_variable *variable)
+{
+	static const char *const others[] = { "cgroup_id", "start_time", "timer_slack" };
+	static const char *const counts[] = { "threads", "mappings", "open_files", "nr_running",
+					      "timer_interrupts" };
+	const enum kl_format format = variable->field.format;
+
+	if ((format != KL_FORMAT_dec && format != KL_FORMAT_counter) || variable->field.count != 1)
+		return false;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(others); i++)
+		if (!strcmp(variable->name, others[i]))
+			return false;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(counts); i++)
+		if (!strcmp(variable->name, counts[i]))
+			return true;
+	return *variable->unit || variable->field.bytes == 8;
+}
+
+/* The scope is in the table that the library was built with. */
+static enum kl_counter_scope scope_of(const struct kl_variable *variable)
+{
+	const struct kl_variable *row = kl_variable_find(variable->name);
+
+	if (!row)
+		return KL_COUNTER_NONE;
+	if (!strcmp(row->scope, "task"))
+		return KL_COUNTER_THREAD;
+	if (!strcmp(row->scope, "cpu"))
+		return KL_COUNTER_CPU;
+	return !strcmp(row->scope, "system") ? KL_COUNTER_SYSTEM : KL_COUNTER_NONE;
+}
+
+void kl_counters_init(struct kl_timeline *t)
+{
+	const struct kl_variable *variable;
+
+	t->counters_by_id.size = sizeof(struct counter_of);
+	for (unsigned int i = 0; (variable = kl_schema_variable(t->schema, i)); i++)
+		if (i < KL_ARRAY_SIZE(t->scope) && is_figure(variable))
+			t->scope[i] = scope_of(variable);
+}
+
+static struct kl_counter *counter_of(struct kl_timeline *t, unsigned int variable, uint64_t id)
+{
+	const uint64_t key = ((uint64_t)variable + 1) << 40 ^ id;
+	struct counter_of *entry = kl_hash_get(&t->counters_by_id, key);
+	struct kl_counter *grown;
+
+	if (!entry)
+		return NULL;
+	if (!entry->number) {
+		grown = kl_array_grow(t->counter, t->n_counters, &t->counters_room, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		t->counter = grown;
+		grown[t->n_counters] = (struct kl_counter){ .variable = variable, .id = id };
+		entry->number = ++t->n_counters;
+	}
+	return &t->counter[entry->number - 1];
+}
+
+/* Of four points, keep the one with the least and the one with the greatest value. */
+static void thin_out(struct kl_counter *counter)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i + 4 <= counter->n; i += 4) {
+		const struct kl_point *least = &counter->point[i], *most = &counter->point[i];
+		struct kl_point two[2];
+
+		for (size_t k = i; k < i + 4; k++) {
+			least = counter->point[k].value < least->value ? &counter->point[k] : least;
+			most = counter->point[k].value > most->value ? &counter->point[k] : most;
+		}
+		two[0] = least < most ? *least : *most;
+		two[1] = least < most ? *most : *least;
+		counter->point[kept++] = two[0];
+		counter->point[kept++] = two[1];
+	}
+	counter->n = kept;
+	counter->thinned = true;
+}
+
+static int add_point(struct kl_counter *counter, uint64_t ns, int64_t value)
+{
+	struct kl_point *grown;
+
+	if (counter->n && counter->point[counter->n - 1].value == value)
+		return 0;
+	if (counter->n == POINTS_MAX)
+		thin_out(counter);
+	grown = kl_array_grow(counter->point, counter->n, &counter->room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	counter->point = grown;
+	grown[counter->n++] = (struct kl_point){ ns, value };
+	return 0;
+}
+
+int kl_counters_add(struct kl_timeline *t, const struct kl_event *event)
+{
+	for (unsigned int i = 0; i < KL_ARRAY_SIZE(t->scope); i++) {
+		const enum kl_counter_scope scope = t->scope[i];
+		const uint64_t id = scope == KL_COUNTER_THREAD ?
+					    (uint64_t)(uint32_t)event->task.tid :
+				    scope == KL_COUNTER_CPU ? event->cpu :
+							      0;
+		struct kl_counter *counter;
+
+		if (!scope || (scope == KL_COUNTER_THREAD && !event->task.tid))
+			continue;
+		counter = counter_of(t, i, id);
+		if (!counter || add_point(counter, kl_timeline_time(t, event->ns),
+					  (int64_t)kl_event_variable(event, i).number))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void kl_counters_deinit(struct kl_timeline *t)
+{
+	for (size_t i = 0; i < t->n_counters; i++)
+		free(t->counter[i].point);
+	free(t->counter);
+	kl_hash_deinit(&t->counters_by_id);
+}
