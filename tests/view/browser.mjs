@@ -57,8 +57,6 @@ export class Browser {
 			this.errors.push(params.args.map((arg) => arg.value).join(' '));
 		} else if (method === 'Network.requestWillBeSent') {
 			this.requests.push(params.request.url);
-		} else if (method === 'Page.loadEventFired') {
-			this.loaded?.();
 		}
 	}
 
@@ -70,16 +68,15 @@ export class Browser {
 	}
 
 	async open(url) {
-		const loaded = new Promise((resolve) => { this.loaded = resolve; });
+		const at = (where) => `document.readyState === 'complete' && location.href.startsWith(${JSON.stringify(where)})`;
 
+		// A link to another place of the same page would not load it again.
 		await this.call('Page.navigate', { url: 'about:blank' });
-		await loaded;
-		const again = new Promise((resolve) => { this.loaded = resolve; });
-
+		await this.until(at('about:blank'));
 		this.errors = [];
 		this.requests = [];
 		await this.call('Page.navigate', { url });
-		await again;
+		await this.until(at(url));
 	}
 
 	// The value of an expression, which may be a promise.

@@ -206,9 +206,10 @@ static void add_counter(const struct kl_timeline *t, struct kl_buffer *to,
 	};
 	const struct kl_variable *variable = kl_schema_variable(t->schema, counter->variable);
 
-	kl_buffer_printf(to, "{\"scope\":\"%s\",\"id\":%llu,\"n\":%zu,\"thinned\":%s,\"name\":",
+	kl_buffer_printf(to, "{\"scope\":\"%s\",\"id\":%llu,\"n\":%zu,\"thinned\":%s",
 			 scopes[t->scope[counter->variable]], (unsigned long long)counter->id,
 			 counter->n, counter->thinned ? "true" : "false");
+	kl_buffer_add_string(to, ",\"name\":");
 	add_string(to, variable->name);
 	kl_buffer_add_string(to, ",\"unit\":");
 	add_string(to, variable->unit);
