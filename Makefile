@@ -127,7 +127,7 @@ demo:
 	scripts/demo
 
 test:
-	scripts/deps build vm test check bench
+	scripts/deps build vm test check bench page
 	$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs core-tests fuzzers
 	tests/run
 
@@ -142,7 +142,7 @@ test-kcsan:
 	KL_TEST_TIMEOUT=7200 tests/run --kcsan
 
 test-long:
-	scripts/deps build vm test bench package
+	scripts/deps build vm test bench package page
 	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" \
 		VARIANTS="$(KERNELS)" CORE_KERNELS="$(CORE_KERNELS) $(shell vm/kernels --more)" \
 		all test-programs core-tests fuzzers
