@@ -347,6 +347,20 @@ int kl_profile_count(struct kl_profile *profile, int64_t path, int64_t task, uin
 	return error;
 }
 
+int64_t kl_profile_path_of(struct kl_profile *profile, const struct kl_event *event)
+{
+	struct kl_profile_counts counts = { 0 };
+	struct kl_profile_stacks ids = {
+		.kernel = (uint32_t)kl_profile_variable(event, profile->kstack),
+		.user = (uint32_t)kl_profile_variable(event, profile->ustack)
+	};
+
+	if (!event->task.tid || !is_sample(profile, event, &ids))
+		return -ENOENT;
+	note_mode(profile, event, &ids, &counts);
+	return kl_profile_path(profile, &ids);
+}
+
 int kl_profile_add(struct kl_profile *profile, const struct kl_event *event)
 {
 	struct kl_profile_counts counts = { .first_ns = event->ns, .last_ns = event->ns };

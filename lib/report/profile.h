@@ -136,6 +136,9 @@ int64_t kl_profile_add_task(struct kl_profile *profile, const struct kl_event *e
 int kl_profile_count(struct kl_profile *profile, int64_t path, int64_t task, uint32_t cpu,
 		     uint64_t weight, const struct kl_profile_counts *counts);
 
+/* The path of an event if it is a sample of a task, or -ENOENT, or -ENOMEM. */
+int64_t kl_profile_path_of(struct kl_profile *profile, const struct kl_event *event);
+
 /* Note that a task has been selected. Returns 0 or -ENOMEM. */
 int kl_profile_follow(struct kl_profile *profile, int32_t tid);
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <kernlens/stack_store.h>
+
 #include "../unit/lib/synth.h"
 
 #define CPUS 4
@@ -26,6 +28,8 @@ struct thread {
 	char comm[KL_COMM_LEN];
 	uint64_t running, ready, asleep, calls;
 	uint64_t rss, rss_changes;
+	uint64_t records;
+	uint32_t stack;
 	uint64_t since;
 	int state; /* 0: runs; 1: ready; else waits; -1: unknown */
 };
@@ -37,11 +41,11 @@ struct cpu {
 	uint64_t time;
 	uint64_t events;
 	uint64_t seed;
-	unsigned int ran; /* last */
+	struct thread *runs; /* NULL: none */
 };
 
 static struct kl_schema *schema;
-static unsigned int rss_offset; /* of the variable, among all */
+static unsigned int rss_offset, stack_offset; /* of the variables, among all */
 static struct cpu cpu[CPUS];
 
 static uint64_t random_below(struct cpu *c, uint64_t n)
@@ -60,6 +64,8 @@ static void end_block(struct cpu *c)
 static void add(struct cpu *c, const char *event, const struct synth_arg *args)
 {
 	c->events++;
+	if (c->runs)
+		c->runs->records++;
 	if (synth_add(&c->synth, event, c->time, args))
 		return;
 	end_block(c);
@@ -79,9 +85,10 @@ static void go(struct cpu *c, struct thread *t, int state)
 	t->state = state;
 }
 
-/* It changes with each turn of a thread; records follow. */
-static void set_rss(struct cpu *c, struct thread *t)
+/* What records of a thread have: memory that changes with each turn, and its stack trace. */
+static void set_variables(struct cpu *c, struct thread *t)
 {
+	static const uint32_t none;
 	const uint64_t rss = t ? 4096 * (1 + random_below(c, 100)) : 0;
 
 	if (t && rss != t->rss) {
@@ -89,6 +96,8 @@ static void set_rss(struct cpu *c, struct thread *t)
 		t->rss_changes++;
 	}
 	memcpy(c->synth.values + rss_offset, &rss, sizeof(rss));
+	memcpy(c->synth.values + stack_offset, t ? &t->stack : &none, sizeof(none));
+	c->runs = t;
 }
 
 static void switch_to(struct cpu *c, struct thread *from, int state, struct thread *to)
@@ -105,7 +114,7 @@ static void switch_to(struct cpu *c, struct thread *from, int state, struct thre
 		synth_task(&c->synth, to->tid, to->pid, to->comm);
 	else
 		synth_task(&c->synth, 0, 0, "swapper");
-	set_rss(c, to);
+	set_variables(c, to);
 }
 
 static void call(struct cpu *c, struct thread *t)
@@ -164,6 +173,7 @@ static void init(struct cpu *c, unsigned int number, struct kl_trace_writer *wri
 		t->tid = (int)(1000 * (number + 1) + i);
 		t->pid = (int)(1000 * (number + 1) + i / 4 * 4);
 		t->state = -1;
+		t->stack = 1 + i % 2;
 		if (i < 4 && !number)
 			snprintf(t->comm, sizeof(t->comm), "%s", names[i]);
 		else
@@ -186,11 +196,28 @@ static void print_facts(uint64_t events, uint64_t end)
 			cpu[i].time = end;
 			go(&cpu[i], t, t->state);
 			printf("%s\"%d\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-			       ",%" PRIu64 "]",
+			       ",%" PRIu64 ",%u,%" PRIu64 "]",
 			       i || k ? "," : "", t->tid, t->running, t->ready, t->asleep, t->calls,
-			       t->rss, t->rss_changes);
+			       t->rss, t->rss_changes, t->stack, t->records);
 		}
 	printf("}}\n");
+}
+
+/* Two stack traces, which have the outer function in common. */
+static bool write_stacks(const char *trace)
+{
+	static const char text[] = "kernlens-stacks 3\nno-room 0\n"
+				   "stack 1 1 2 5 2\n"
+				   "1000 read_some 5 /bin/prog - 40 - 0 0 0\n"
+				   "2000 work 5 /bin/prog - 50 - 0 0 0\n"
+				   "stack 2 1 2 5 2\n"
+				   "1100 write<b> 5 /bin/prog - 60 - 0 0 0\n"
+				   "2000 work 5 /bin/prog - 50 - 0 0 0\n";
+	struct kl_stacks *stacks = kl_stacks_parse(text, sizeof(text) - 1);
+	bool written = stacks && !kl_stacks_save(stacks, trace);
+
+	kl_stacks_destroy(stacks);
+	return written;
 }
 
 int main(int argc, char **argv)
@@ -205,7 +232,10 @@ int main(int argc, char **argv)
 	schema = kl_schema_create();
 	if (kl_schema_add_variable(schema, kl_variable_find("rss")) < 0)
 		return 1;
+	if (kl_schema_add_variable(schema, kl_variable_find("ustack")) < 0)
+		return 1;
 	rss_offset = kl_schema_variable(schema, 0)->field.offset;
+	stack_offset = kl_schema_variable(schema, 1)->field.offset;
 	kl_trace_info_init(&info);
 	for (int i = 0; i < 16; i++)
 		info.uuid[i] = (uint8_t)(0x10 + i);
@@ -226,7 +256,7 @@ int main(int argc, char **argv)
 		events += cpu[i].events;
 		end = cpu[i].time > end ? cpu[i].time : end;
 	}
-	if (kl_trace_finish(writer, NULL))
+	if (kl_trace_finish(writer, NULL) || !write_stacks(argv[1]))
 		return 1;
 	print_facts(events, end);
 	kl_schema_destroy(schema);

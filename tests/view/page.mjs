@@ -106,6 +106,19 @@ const other = Object.entries(facts.threads).filter(([tid, [, , , , rss, changes]
 check('a variable of each thread changes as often, and ends as it did', other.length === 0,
 	other.slice(0, 3).map(([tid, fact]) => [tid, fact, curves[tid]]));
 
+const tree = await browser.evaluate(`(async () => {
+	const root = await treeOf(-1, about.ns + 1, 0), [outer] = root.children.values();
+
+	return [root.n, root.children.size, frameName(outer), about.samples.every,
+		Object.fromEntries([...outer.children.values()].map((node) => [frameName(node), node.n]))];
+})()`);
+const records = { read_some: 0, 'write<b>': 0 };
+
+for (const of of Object.values(facts.threads))
+	records[of[6] === 1 ? 'read_some' : 'write<b>'] += of[7];
+check('the tree of stack traces has all samples', tree[1] === 1 && tree[2] === 'work' &&
+	Object.entries(records).every(([name, n]) => Math.abs(tree[4][name] - n) <= (tree[3] > 1 ? 0.02 * n : 0)), [tree, records]);
+
 // -------------------------------------------------------------------- names
 
 check('names are text, not markup', await browser.evaluate(
@@ -177,6 +190,11 @@ await browser.mouse('mouseMoved', 700, target.y, { buttons: 1 });
 await browser.mouse('mouseReleased', 700, target.y);
 check('dragging selects a range, and shows its sums', await browser.until("view.range && body.innerText.startsWith('Selection')"),
 	await text());
+await browser.evaluate("show('stacks')");
+check('or its stack traces', await browser.until("body.innerText.includes('read_some') && body.innerText.includes('write<b>')"),
+	await text());
+await browser.evaluate("show('sums')");
+await browser.until("body.innerText.startsWith('Selection') && body.innerText.includes('median')");
 check('with processes, CPUs and system calls', /running/.test(await text()) && /busy/.test(await text()) &&
 	/median/.test(await text()), await text());
 

@@ -13,6 +13,7 @@ VIEW_PAGE_FILE(data);
 VIEW_PAGE_FILE(rows);
 VIEW_PAGE_FILE(draw);
 VIEW_PAGE_FILE(panel);
+VIEW_PAGE_FILE(stacks);
 VIEW_PAGE_FILE(main);
 
 #endif /* KL_VIEW_PAGE_FILES_H */

@@ -14,7 +14,7 @@ function setView(from, to) {
 	view.to = from + length;
 	requestDraw();
 	noteLink();
-	if (tab === 'sums' && !view.range)
+	if (['sums', 'stacks'].includes(tab) && !view.range)
 		refreshSoon();
 }
 
@@ -176,7 +176,7 @@ window.addEventListener('mouseup', (event) => {
 	drag = null;
 	if (was && was.moved) {
 		noteLink();
-		show('sums');
+		show(tab === 'stacks' ? 'stacks' : 'sums');
 		return;
 	}
 	if (event.target !== canvas)

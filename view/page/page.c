@@ -18,6 +18,7 @@ EMBED(data, "data.js");
 EMBED(rows, "rows.js");
 EMBED(draw, "draw.js");
 EMBED(panel, "panel.js");
+EMBED(stacks, "stacks.js");
 EMBED(main, "main.js");
 
 /* Nothing may be loaded, and nothing is sent anywhere. */
@@ -62,8 +63,9 @@ int view_page_write(struct kl_timeline *timeline, const char *title, kl_timeline
 			  end[] = "</script></body></html>\n";
 	const struct part before[] = { TEXT(head), FILE_OF(style), TEXT(after_style),
 				       FILE_OF(body) };
-	const struct part behind[] = { TEXT(scripts),  FILE_OF(data), FILE_OF(rows), FILE_OF(draw),
-				       FILE_OF(panel), FILE_OF(main), TEXT(end) };
+	const struct part behind[] = { TEXT(scripts), FILE_OF(data),  FILE_OF(rows),
+				       FILE_OF(draw), FILE_OF(panel), FILE_OF(stacks),
+				       FILE_OF(main), TEXT(end) };
 	int error = write_parts(before, sizeof(before) / sizeof(*before), write, context);
 
 	if (!error)

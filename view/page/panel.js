@@ -57,7 +57,7 @@ function refresh() {
 	const mine = ++turn;
 	const put = (...parts) => mine === turn && body.replaceChildren(...parts.filter(Boolean));
 
-	({ details: showDetails, sums: showSums, records: showRecords, search: showSearch })[tab](put);
+	({ details: showDetails, sums: showSums, stacks: showStacks, records: showRecords, search: showSearch })[tab](put);
 }
 
 // ------------------------------------------------------------------- details

@@ -92,7 +92,7 @@ function diskRows() {
 }
 
 const allRows = [
-	...byKind('loss').map((track) => makeRow(track.id ? `lost, CPU ${track.id - 1}` : 'lost', 0, [[track]])),
+	...byKind('loss').map((track) => makeRow(track.id ? `lost, CPU ${track.id - 1}` : 'missed', 0, [[track]])),
 	...byKind('mark').map((track) => makeRow('marks', 0, [[track]])),
 	cpuGroup(),
 	...curveRows('system', 0, 0),

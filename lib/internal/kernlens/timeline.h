@@ -20,7 +20,7 @@ struct kl_timeline;
  * @resolution_ns: shorter spans may be merged; 0: none is
  * @records: events of the trace
  * @kept: whether they are in the timeline
- * @lost: records that are missing from the trace, as far as known
+ * @lost: records that are missing from the trace, as far as known, without KL_LOSS_UNSEEN
  * @omitted: threads that are left out, since the trace has only some of their switches
  */
 struct kl_timeline_counts {

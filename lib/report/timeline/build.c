@@ -46,7 +46,11 @@ struct kl_timeline *kl_timeline_create(const struct kl_trace *trace, size_t byte
 	t->threads_by_tid.size = sizeof(struct thread_of);
 	t->kstack = kl_schema_find_variable(t->schema, "kstack");
 	kl_counters_init(t);
-	return t;
+	if (!kl_samples_init(t))
+		return t;
+	kl_timeline_destroy(t);
+	errno = ENOMEM;
+	return NULL;
 }
 
 void kl_timeline_destroy(struct kl_timeline *t)
@@ -70,6 +74,7 @@ void kl_timeline_destroy(struct kl_timeline *t)
 	kl_hash_deinit(&t->requests);
 	kl_records_deinit(&t->records);
 	kl_counters_deinit(t);
+	kl_samples_deinit(&t->samples);
 	kl_texts_deinit(&t->texts);
 	free(t);
 }
@@ -81,7 +86,8 @@ const struct kl_timeline_counts *kl_timeline_counts(const struct kl_timeline *t)
 
 uint64_t kl_timeline_time(const struct kl_timeline *t, uint64_t ns)
 {
-	return ns > t->first_ns ? ns - t->first_ns : 0;
+	/* Records may be missing before the first event. */
+	return t->first_ns && ns > t->first_ns ? ns - t->first_ns : 0;
 }
 
 /* ------------------------------------------------------------------- threads */
@@ -377,10 +383,14 @@ static int add_loss(struct kl_timeline *t, const struct kl_loss *loss)
 	char name[64];
 	int error;
 
-	t->counts.lost += loss->records;
-	if (loss->kind != KL_LOSS_UNSEEN && end_all(t, begin ? begin : t->last_ns))
-		return -ENOMEM;
-	snprintf(name, sizeof(name), "%llu records missing", (unsigned long long)loss->records);
+	if (loss->kind != KL_LOSS_UNSEEN) {
+		t->counts.lost += loss->records;
+		if (end_all(t, begin ? begin : t->last_ns))
+			return -ENOMEM;
+	}
+	snprintf(name, sizeof(name), "%llu %s", (unsigned long long)loss->records,
+		 loss->kind == KL_LOSS_UNSEEN ? "events missed, such as late ticks" :
+						"records missing");
 	error = track ? kl_track_begin(t, track, begin, KL_SPAN_FAILED, kl_timeline_name(t, name),
 				       0) :
 			-ENOMEM;
@@ -465,6 +475,7 @@ int kl_timeline_add(struct kl_timeline *t, const struct kl_item *item)
 	t->counts.records++;
 	error = kl_records_add(t, event, who(t, thread) - 1, class->name);
 	error = error ?: kl_counters_add(t, event);
+	error = error ?: kl_samples_add(t, event, who(t, thread) - 1);
 	return error ?: class->add(t, event);
 }
 
@@ -489,5 +500,6 @@ int kl_timeline_finish(struct kl_timeline *t)
 
 	if (t->partial)
 		omit_others(t);
+	error = error ?: kl_samples_finish(t);
 	return error ?: kl_records_finish(t);
 }

@@ -11,6 +11,8 @@
 #include "../../base/table.h"
 #include "../../base/texts.h"
 
+struct kl_profile;
+
 enum kl_track_kind {
 	KL_TRACK_CPU, /* which task runs */
 	KL_TRACK_IRQ, /* interrupts of a CPU */
@@ -124,6 +126,30 @@ struct kl_records {
 	struct kl_buffer text; /* scratch */
 };
 
+/* A thread's path through the code, of those that the profile has. */
+struct kl_sample {
+	uint64_t ns;
+	uint32_t thread;
+	uint32_t path;
+};
+
+/**
+ * struct kl_samples - events with stack traces
+ * @profile: has their paths; NULL: the trace has no stack traces
+ * @every: each of how many is kept
+ * @seen: how many there were
+ * @paths: as they are written, once the trace has ended
+ */
+struct kl_samples {
+	struct kl_profile *profile;
+	struct kl_sample *sample;
+	size_t n;
+	size_t room;
+	uint64_t every;
+	uint64_t seen;
+	struct kl_buffer paths;
+};
+
 /* What a variable is of. */
 enum kl_counter_scope {
 	KL_COUNTER_NONE, /* it is not shown */
@@ -188,6 +214,7 @@ struct kl_timeline {
 	struct kl_hash classes; /* struct with a struct kl_timeline_class, by id */
 	struct kl_hash requests; /* of disks, that have been issued */
 	struct kl_records records;
+	struct kl_samples samples;
 	enum kl_counter_scope scope[KL_VARIABLES_MAX];
 	struct kl_counter *counter;
 	size_t n_counters;
@@ -234,6 +261,16 @@ int kl_timeline_complete(struct kl_timeline *t, const struct kl_event *event);
 void kl_counters_init(struct kl_timeline *t);
 int kl_counters_add(struct kl_timeline *t, const struct kl_event *event);
 void kl_counters_deinit(struct kl_timeline *t);
+
+/* Samples. Those that return an int return 0 or -ENOMEM. */
+int kl_samples_init(struct kl_timeline *t);
+int kl_samples_add(struct kl_timeline *t, const struct kl_event *event, uint32_t thread);
+int kl_samples_finish(struct kl_timeline *t);
+void kl_samples_deinit(struct kl_samples *samples);
+
+/* The number of paths, and of ticks per second and CPU; 0: they are other events. */
+size_t kl_samples_paths(const struct kl_timeline *t);
+unsigned int kl_samples_hz(const struct kl_timeline *t);
 
 /* Records of the trace. Return 0 or -ENOMEM. */
 int kl_records_add(struct kl_timeline *t, const struct kl_event *event, uint32_t thread,

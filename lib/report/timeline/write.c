@@ -152,6 +152,28 @@ static void put_counter(struct writer *w, size_t number)
 	put_columns(w, 'c', number, &columns);
 }
 
+/* The paths; and of samples, times, each since the one before, threads, and paths. */
+static void put_samples(struct writer *w)
+{
+	struct kl_samples *samples = &w->t->samples;
+	struct kl_buffer columns = { 0 };
+	uint64_t ns = 0;
+
+	if (!samples->n)
+		return;
+	for (size_t i = 0; i < samples->n; i++) {
+		kl_add_zigzag(&columns, (int64_t)(samples->sample[i].ns - ns));
+		ns = samples->sample[i].ns;
+	}
+	for (size_t i = 0; i < samples->n; i++)
+		kl_add_varint(&columns, samples->sample[i].thread);
+	for (size_t i = 0; i < samples->n; i++)
+		kl_add_varint(&columns, samples->sample[i].path);
+	put_columns(w, 's', 0, &columns);
+	kl_buffer_add(&columns, samples->paths.data, samples->paths.length);
+	put_columns(w, 's', 1, &columns);
+}
+
 /* ---------------------------------------------------------------------- JSON */
 
 /* Strings are JSON's, and cannot end a script element. */
@@ -237,7 +259,10 @@ static void add_lists(const struct kl_timeline *t, struct kl_buffer *to)
 		kl_buffer_add_string(to, i ? ",\n" : "\n");
 		add_counter(t, to, &t->counter[i]);
 	}
-	kl_buffer_add_string(to, "],\n\"blocks\":[");
+	kl_buffer_printf(to, "],\n\"samples\":{\"n\":%zu,\"every\":%llu,\"hz\":%u,\"paths\":%zu}",
+			 t->samples.n, (unsigned long long)t->samples.every, kl_samples_hz(t),
+			 kl_samples_paths(t));
+	kl_buffer_add_string(to, ",\n\"blocks\":[");
 	for (size_t i = 0; i < t->records.n; i++)
 		kl_buffer_printf(to, "%s[%u,%llu,%llu]", i ? "," : "", t->records.block[i].n,
 				 (unsigned long long)t->records.block[i].first_ns,
@@ -280,6 +305,7 @@ int kl_timeline_write(struct kl_timeline *t, const char *title, kl_timeline_fn w
 		put_track(&w, i);
 	for (size_t i = 0; i < t->n_counters && !w.error; i++)
 		put_counter(&w, i);
+	put_samples(&w);
 	for (size_t i = 0; i < t->records.n && !w.error; i++)
 		put_chunk(&w, 'r', i, t->records.block[i].bytes, t->records.block[i].length);
 	return w.error;
