@@ -259,9 +259,9 @@ static void add_lists(const struct kl_timeline *t, struct kl_buffer *to)
 		kl_buffer_add_string(to, i ? ",\n" : "\n");
 		add_counter(t, to, &t->counter[i]);
 	}
-	kl_buffer_printf(to, "],\n\"samples\":{\"n\":%zu,\"every\":%llu,\"hz\":%u,\"paths\":%zu}",
-			 t->samples.n, (unsigned long long)t->samples.every, kl_samples_hz(t),
-			 kl_samples_paths(t));
+	kl_buffer_printf(to, "],\n\"samples\":{\"n\":%zu,\"every\":%llu,\"hz\":%u", t->samples.n,
+			 (unsigned long long)t->samples.every, kl_samples_hz(t));
+	kl_buffer_printf(to, ",\"paths\":%zu}", kl_samples_paths(t));
 	kl_buffer_add_string(to, ",\n\"blocks\":[");
 	for (size_t i = 0; i < t->records.n; i++)
 		kl_buffer_printf(to, "%s[%u,%llu,%llu]", i ? "," : "", t->records.block[i].n,
