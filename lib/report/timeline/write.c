@@ -224,7 +224,9 @@ static void add_counter(const struct kl_timeline *t, struct kl_buffer *to,
 			const struct kl_counter *counter)
 {
 	static const char *const scopes[] = {
-		[KL_COUNTER_THREAD] = "thread", [KL_COUNTER_CPU] = "cpu", [KL_COUNTER_SYSTEM] = "system"
+		[KL_COUNTER_THREAD] = "thread",
+		[KL_COUNTER_CPU] = "cpu",
+		[KL_COUNTER_SYSTEM] = "system",
 	};
 	const struct kl_variable *variable = kl_schema_variable(t->schema, counter->variable);
 
