@@ -11,7 +11,9 @@
 #include "../../base/base.h"
 #include "timeline.h"
 
-#define POINTS_MAX 16384
+#define POINTS_MAX 16384 /* of a counter */
+#define POINTS_FEW 64 /* not worth thinning out */
+#define PART 8 /* of the page, for all counters */
 
 /* Key: hash of variable and id. */
 struct counter_of {
@@ -57,6 +59,7 @@ void kl_counters_init(struct kl_timeline *t)
 	const struct kl_variable *variable;
 
 	t->counters_by_id.size = sizeof(struct counter_of);
+	t->most_points = t->bytes / PART / KL_POINT_BYTES;
 	for (unsigned int i = 0; (variable = kl_schema_variable(t->schema, i)); i++)
 		if (i < KL_ARRAY_SIZE(t->scope) && is_figure(variable))
 			t->scope[i] = scope_of(variable);
@@ -82,7 +85,7 @@ static struct kl_counter *counter_of(struct kl_timeline *t, unsigned int variabl
 }
 
 /* Of four points, keep the one with the least and the one with the greatest value. */
-static void thin_out(struct kl_counter *counter)
+static void thin_out(struct kl_timeline *t, struct kl_counter *counter)
 {
 	size_t kept = 0;
 
@@ -99,23 +102,37 @@ static void thin_out(struct kl_counter *counter)
 		counter->point[kept++] = two[0];
 		counter->point[kept++] = two[1];
 	}
+	t->n_points -= counter->n - kept;
 	counter->n = kept;
 	counter->thinned = true;
 }
 
-static int add_point(struct kl_counter *counter, uint64_t ns, int64_t value)
+static void thin_out_all(struct kl_timeline *t)
+{
+	for (size_t i = 0; i < t->n_counters; i++)
+		if (t->counter[i].n > POINTS_FEW)
+			thin_out(t, &t->counter[i]);
+	/* If many counters have few points each, it is not worth trying again soon. */
+	if (t->n_points > t->most_points / 2)
+		t->most_points = 2 * t->n_points;
+}
+
+static int add_point(struct kl_timeline *t, struct kl_counter *counter, uint64_t ns, int64_t value)
 {
 	struct kl_point *grown;
 
 	if (counter->n && counter->point[counter->n - 1].value == value)
 		return 0;
 	if (counter->n == POINTS_MAX)
-		thin_out(counter);
+		thin_out(t, counter);
+	if (t->n_points > t->most_points)
+		thin_out_all(t);
 	grown = kl_array_grow(counter->point, counter->n, &counter->room, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	counter->point = grown;
 	grown[counter->n++] = (struct kl_point){ ns, value };
+	t->n_points++;
 	return 0;
 }
 
@@ -132,7 +149,7 @@ int kl_counters_add(struct kl_timeline *t, const struct kl_event *event)
 		if (!scope || (scope == KL_COUNTER_THREAD && !event->task.tid))
 			continue;
 		counter = counter_of(t, i, id);
-		if (!counter || add_point(counter, kl_timeline_time(t, event->ns),
+		if (!counter || add_point(t, counter, kl_timeline_time(t, event->ns),
 					  (int64_t)kl_event_variable(event, i).number))
 			return -ENOMEM;
 	}

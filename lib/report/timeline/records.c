@@ -130,7 +130,9 @@ int kl_records_finish(struct kl_timeline *t)
 {
 	int error = end_block(t);
 
-	if (t->counts.spans * KL_SPAN_BYTES + KL_BASE64(t->records.bytes) > t->bytes)
+	if (t->counts.spans * KL_SPAN_BYTES + t->n_points * KL_POINT_BYTES +
+		    t->samples.n * KL_SAMPLE_BYTES + KL_BASE64(t->records.bytes) >
+	    t->bytes)
 		drop_all(t);
 	return error;
 }

@@ -13,8 +13,8 @@
 
 #define SAMPLES_MAX 500000
 
-/* A quarter of the page is for samples, of which each takes about four bytes. */
-#define PART_BYTES 16
+#define PART 4 /* of the page, for samples */
+#define SAMPLES_FEW 10000
 
 int kl_samples_init(struct kl_timeline *t)
 {
@@ -46,7 +46,7 @@ int kl_samples_add(struct kl_timeline *t, const struct kl_event *event, uint32_t
 		return path == -ENOENT ? 0 : (int)path;
 	if (samples->seen++ % samples->every)
 		return 0;
-	if (samples->n == SAMPLES_MAX || samples->n > t->bytes / PART_BYTES)
+	if (samples->n == SAMPLES_MAX || samples->n > t->bytes / PART / KL_SAMPLE_BYTES)
 		thin_out(samples);
 	grown = kl_array_grow(samples->sample, samples->n, &samples->room, sizeof(*grown));
 	if (!grown)
@@ -57,12 +57,22 @@ int kl_samples_add(struct kl_timeline *t, const struct kl_event *event, uint32_t
 	return 0;
 }
 
+/* Is the page too large, not counting the records, which are left out then? */
+static bool is_large(const struct kl_timeline *t)
+{
+	return t->counts.spans * KL_SPAN_BYTES + t->n_points * KL_POINT_BYTES +
+		       t->samples.n * KL_SAMPLE_BYTES >
+	       t->bytes;
+}
+
 /* For each path the number of its frames, and of each, outermost first, its name and kind. */
 int kl_samples_finish(struct kl_timeline *t)
 {
 	const struct kl_profile *profile = t->samples.profile;
 	struct kl_buffer *paths = &t->samples.paths;
 
+	while (is_large(t) && t->samples.n > SAMPLES_FEW)
+		thin_out(&t->samples);
 	for (size_t i = 0; profile && i < profile->n_paths; i++) {
 		kl_add_varint(paths, profile->path[i].n);
 		for (unsigned int k = 0; k < profile->path[i].n; k++) {

@@ -40,6 +40,8 @@ enum kl_span_class {
 
 /* Of the page, measured; there, three bytes take four letters. */
 #define KL_SPAN_BYTES 11
+#define KL_POINT_BYTES 5
+#define KL_SAMPLE_BYTES 4
 #define KL_BASE64(bytes) ((bytes) / 3 * 4)
 
 /**
@@ -219,6 +221,8 @@ struct kl_timeline {
 	struct kl_counter *counter;
 	size_t n_counters;
 	size_t counters_room;
+	size_t n_points; /* of all counters */
+	size_t most_points; /* before they are thinned out */
 	struct kl_hash counters_by_id;
 	int kstack;
 };
