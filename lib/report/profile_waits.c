@@ -10,12 +10,7 @@
 #include <kernlens/internal.h>
 #include "../base/base.h"
 #include "profile.h"
-
-/* As sched_switch reports the state of the task that ran. */
-#define STATE_INTERRUPTIBLE 1
-#define STATE_UNINTERRUPTIBLE 2
-#define STATE_DEAD (0x10 | 0x20 | 0x80) /* it has exited */
-#define STATE_PREEMPTED 0x100
+#include "states.h"
 
 /*
  * A task. Key: thread ID. @off: it does not run. @followed: the session has all of its switches,
@@ -74,14 +69,14 @@ static int64_t add_wait(struct kl_profile *profile, const struct kl_profile_stac
 	const struct kl_abi_latency_entry entry = {
 		.kstack = ids->kernel,
 		.syscall = -1,
-		.state = state & STATE_UNINTERRUPTIBLE ? KL_LATENCY_UNINTERRUPTIBLE :
-							 KL_LATENCY_INTERRUPTIBLE,
+		.state = state & KL_STATE_UNINTERRUPTIBLE ? KL_LATENCY_UNINTERRUPTIBLE :
+							    KL_LATENCY_INTERRUPTIBLE,
 	};
 	char text[128] = "[waits for a CPU]";
 	int64_t number;
 
 	/* Without privilege, the kernel's functions are not known. */
-	if (state && state != STATE_PREEMPTED)
+	if (state && !(state & KL_STATE_PREEMPTED))
 		snprintf(text, sizeof(text), "[waits: %s]",
 			 kl_stacks_get(stacks, ids->kernel) ?
 				 kl_latency_reason(stacks, profile->schema, &entry) :
@@ -100,7 +95,8 @@ static int leave(struct kl_profile *profile, const struct kl_event *event)
 	struct kl_profile_off *off;
 	int64_t wait;
 
-	if (!event->task.tid || state & STATE_DEAD || kl_profile_is_own(profile, event->task.pid))
+	if (!event->task.tid || state & KL_STATE_DEAD ||
+	    kl_profile_is_own(profile, event->task.pid))
 		return 0;
 	off = kl_hash_get(&profile->off, (uint64_t)event->task.tid);
 	wait = off ? add_wait(profile, &ids, state) : -ENOMEM;

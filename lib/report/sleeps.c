@@ -9,10 +9,7 @@
 #include <kernlens/analysis.h>
 #include "../base/base.h"
 #include "../base/table.h"
-
-/* As the tracepoint reports them: preempted, and still ready to run. */
-#define STATE_RUNNING 0
-#define STATE_PREEMPTED 0x100
+#include "states.h"
 
 enum where {
 	UNKNOWN,
@@ -143,7 +140,7 @@ static int add_switch(struct kl_sleep_report *report, const struct kl_event *eve
 	from_idle = !task->row.tid;
 	task->followed |= !next_tid.number;
 	if (task->row.tid) {
-		bool ready = state.number == STATE_RUNNING || state.number & STATE_PREEMPTED;
+		bool ready = !state.number || state.number & KL_STATE_PREEMPTED;
 
 		if (task->where == RUNNING)
 			task->row.run_ns += event->ns - task->since_ns;

@@ -6,12 +6,8 @@
 
 #include <kernlens/internal.h>
 #include "../base/base.h"
+#include "states.h"
 #include "why.h"
-
-/* As sched_switch reports them: preempted, and still ready to run; and those that end a task. */
-#define STATE_PREEMPTED 0x100
-#define STATE_STOPPED 0x4c
-#define STATE_DEAD 0xb0
 
 #define CPUS_MAX (1u << 16)
 
@@ -193,11 +189,11 @@ static int leave_cpu(struct kl_why *why, const struct kl_event *event, int64_t t
 		return error;
 	/* It may have executed another program in its turn. */
 	last_of(thread)->comm = thread->is.comm;
-	if (!state || state & STATE_PREEMPTED)
+	if (!state || state & KL_STATE_PREEMPTED)
 		return begin(thread, KL_WHY_STATE_RUNNABLE, event->ns);
-	if (state & STATE_DEAD)
+	if (state & KL_STATE_DEAD)
 		return 0;
-	if (state & STATE_STOPPED)
+	if (state & KL_STATE_STOPPED)
 		return begin(thread, KL_WHY_STATE_STOPPED, event->ns);
 	error = begin(thread, KL_WHY_STATE_ASLEEP, event->ns);
 	if (!error)

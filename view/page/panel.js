@@ -241,7 +241,7 @@ async function showSums(put) {
 	const calls = sums.calls.sort((a, b) => b.time - a.time).slice(0, 50);
 
 	put(make('h2', {}, `${view.range ? 'Selection' : 'What is shown'}: ${showTime(to - from)} from ${showPoint(from, 1000)}`),
-		sums.inexact ? make('p', {}, 'Merged spans at the ends count in part, and merged calls by their longest.') : null,
+		sums.inexact ? make('p', {}, 'Spans that are merged count in part at the ends of the range; merged calls have the length of all together.') : null,
 		make('div', { class: 'columns' },
 			make('div', {}, tableOf(['>pid', 'process', '>running', '>ready', '>sleeping', '>blocked'],
 				busiest.map((process) => [String(process.pid), process.name,

@@ -7,14 +7,8 @@
 
 #include <kernlens/internal.h>
 #include "../../base/base.h"
+#include "../states.h"
 #include "timeline.h"
-
-/* As sched_switch reports the state of the task that ran. */
-#define STATE_INTERRUPTIBLE 1
-#define STATE_UNINTERRUPTIBLE 2
-#define STATE_STOPPED (4 | 8)
-#define STATE_DEAD (0x10 | 0x20 | 0x80)
-#define STATE_PREEMPTED 0x100
 
 /* Key: the id of an event, plus 1. */
 struct class_of {
@@ -212,17 +206,17 @@ static int leave(struct kl_timeline *t, const struct kl_event *event, uint64_t n
 		return -ENOMEM;
 	/* No session follows an idle task: the switch was recorded because of the other one. */
 	thread->followed |= !kl_timeline_number(event, "next_tid");
-	if (state & STATE_DEAD)
+	if (state & KL_STATE_DEAD)
 		return kl_track_end(t, track, ns) ?: end_call(t, thread, ns);
-	if (!state || state & STATE_PREEMPTED)
+	if (!state || state & KL_STATE_PREEMPTED)
 		return kl_track_begin(t, track, ns, KL_SPAN_READY, kl_timeline_name(t, "preempted"),
 				      0);
-	if (state & STATE_STOPPED)
+	if (state & KL_STATE_STOPPED)
 		return kl_track_begin(t, track, ns, KL_SPAN_STOPPED, kl_timeline_name(t, "stopped"),
 				      0);
 	return kl_track_begin(t, track, ns,
-			      state & STATE_UNINTERRUPTIBLE ? KL_SPAN_BLOCKED : KL_SPAN_ASLEEP,
-			      name_of_wait(t, event, thread, state & STATE_UNINTERRUPTIBLE), 0);
+			      state & KL_STATE_UNINTERRUPTIBLE ? KL_SPAN_BLOCKED : KL_SPAN_ASLEEP,
+			      name_of_wait(t, event, thread, state & KL_STATE_UNINTERRUPTIBLE), 0);
 }
 
 static int add_switch(struct kl_timeline *t, const struct kl_event *event)
