@@ -353,7 +353,7 @@ static void print_summary(const struct record *r)
 			cli_print_count(number[0], kl_stacks_no_room(stacks)));
 	print_counters(r);
 	cli_aggregate_print(&r->session, stderr);
-	fprintf(stderr, "kernlens: to view the trace: kernlens report %s; kernlens print %s\n",
+	fprintf(stderr, "kernlens: to look at the trace: kernlens report %s; kernlens view %s\n",
 		r->path, r->path);
 }
 
