@@ -142,13 +142,12 @@ static int run(const struct view_run *v)
 
 static uint64_t take_seconds(const struct cli_parser *parser, const char *option)
 {
-	char *end;
-	double seconds = strtod(parser->arg, &end);
+	uint64_t ns = 0;
 
-	if (end == parser->arg || *end || !(seconds >= 0) || seconds > 1e9)
+	if (!cli_parse_seconds(parser->arg, &ns))
 		cli_usage_error(parser->command, "%s: \"%s\" is not a number of seconds", option,
 				parser->arg);
-	return (uint64_t)(seconds * 1e9);
+	return ns;
 }
 
 /* The last part of the trace's path, and ".html". */

@@ -11,6 +11,7 @@
 #include <kernlens/internal.h>
 #include "../base/base.h"
 #include "profile.h"
+#include "values.h"
 
 #define TICK "tick:"
 
@@ -248,11 +249,6 @@ int64_t kl_profile_path(struct kl_profile *profile, const struct kl_profile_stac
 
 /* ------------------------------------------------------------------- samples */
 
-uint64_t kl_profile_variable(const struct kl_event *event, int index)
-{
-	return index < 0 ? 0 : kl_event_variable(event, (unsigned int)index).number;
-}
-
 int64_t kl_profile_add_task(struct kl_profile *profile, const struct kl_event *event)
 {
 	struct kl_profile_task task;
@@ -261,7 +257,7 @@ int64_t kl_profile_add_task(struct kl_profile *profile, const struct kl_event *e
 	task.comm = event->task.comm;
 	task.pid = event->task.pid;
 	task.tid = event->task.tid;
-	task.cgroup = kl_profile_variable(event, profile->cgroup);
+	task.cgroup = kl_variable_of(event, profile->cgroup);
 	if (kl_texts_keep(&profile->texts, &task.comm))
 		return -ENOMEM;
 	return kl_profile_list_add(&profile->tasks, &task);
@@ -350,10 +346,8 @@ int kl_profile_count(struct kl_profile *profile, int64_t path, int64_t task, uin
 int64_t kl_profile_path_of(struct kl_profile *profile, const struct kl_event *event)
 {
 	struct kl_profile_counts counts = { 0 };
-	struct kl_profile_stacks ids = {
-		.kernel = (uint32_t)kl_profile_variable(event, profile->kstack),
-		.user = (uint32_t)kl_profile_variable(event, profile->ustack)
-	};
+	struct kl_profile_stacks ids = { .kernel = (uint32_t)kl_variable_of(event, profile->kstack),
+					 .user = (uint32_t)kl_variable_of(event, profile->ustack) };
 
 	if (!event->task.tid || !is_sample(profile, event, &ids))
 		return -ENOENT;
@@ -364,10 +358,8 @@ int64_t kl_profile_path_of(struct kl_profile *profile, const struct kl_event *ev
 int kl_profile_add(struct kl_profile *profile, const struct kl_event *event)
 {
 	struct kl_profile_counts counts = { .first_ns = event->ns, .last_ns = event->ns };
-	struct kl_profile_stacks ids = {
-		.kernel = (uint32_t)kl_profile_variable(event, profile->kstack),
-		.user = (uint32_t)kl_profile_variable(event, profile->ustack)
-	};
+	struct kl_profile_stacks ids = { .kernel = (uint32_t)kl_variable_of(event, profile->kstack),
+					 .user = (uint32_t)kl_variable_of(event, profile->ustack) };
 	const uint64_t weight = profile->weight;
 	int64_t path, task;
 

@@ -124,8 +124,6 @@ bool kl_profile_is_tick(const struct kl_class *event);
 int64_t kl_profile_list_add(struct kl_profile_list *list, const void *element);
 void kl_profile_list_deinit(struct kl_profile_list *list);
 
-uint64_t kl_profile_variable(const struct kl_event *event, int index);
-
 /* These return a number, which may be new, or -ENOMEM. */
 int64_t kl_profile_add_function(struct kl_profile *profile, const char *name, const char *object,
 				enum kl_profile_kind kind);

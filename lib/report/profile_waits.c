@@ -11,6 +11,7 @@
 #include "../base/base.h"
 #include "profile.h"
 #include "states.h"
+#include "values.h"
 
 /*
  * A task. Key: thread ID. @off: it does not run. @followed: the session has all of its switches,
@@ -54,13 +55,6 @@ void kl_profile_add_loss(struct kl_profile *profile)
 		off->off = false;
 }
 
-static int64_t number_field(const struct kl_event *event, const char *name)
-{
-	struct kl_value value = { .number = 0 };
-
-	return kl_event_field(event, name, &value) ? 0 : (int64_t)value.number;
-}
-
 /* The function that stands for what a task waits for, plus 1, or -ENOMEM. */
 static int64_t add_wait(struct kl_profile *profile, const struct kl_profile_stacks *ids,
 			int64_t state)
@@ -88,10 +82,10 @@ static int64_t add_wait(struct kl_profile *profile, const struct kl_profile_stac
 static int leave(struct kl_profile *profile, const struct kl_event *event)
 {
 	struct kl_profile_stacks ids = {
-		.kernel = (uint32_t)kl_profile_variable(event, profile->kstack),
-		.user = (uint32_t)kl_profile_variable(event, profile->ustack),
+		.kernel = (uint32_t)kl_variable_of(event, profile->kstack),
+		.user = (uint32_t)kl_variable_of(event, profile->ustack),
 	};
-	const int64_t state = number_field(event, "prev_state");
+	const int64_t state = kl_number_of(event, "prev_state");
 	struct kl_profile_off *off;
 	int64_t wait;
 
@@ -142,7 +136,7 @@ int kl_profile_follow(struct kl_profile *profile, int32_t tid)
 /* No session follows an idle task, so its switches are recorded because of the other task. */
 int kl_profile_add_switch(struct kl_profile *profile, const struct kl_event *event)
 {
-	const int32_t next = (int32_t)number_field(event, "next_tid");
+	const int32_t next = (int32_t)kl_number_of(event, "next_tid");
 	struct kl_profile_off *off = next > 0 ? kl_hash_get(&profile->off, (uint64_t)next) : NULL;
 	int error = 0;
 

@@ -157,8 +157,8 @@ static int add_turn(struct kl_why *why, const struct kl_event *event, uint32_t t
 static const char *reason_of(const struct kl_why *why, const struct kl_event *event)
 {
 	const struct kl_abi_latency_entry entry = {
-		.kstack = (uint32_t)kl_why_variable(event, why->kstack),
-		.syscall = why->syscall < 0 ? -1 : (int32_t)kl_why_variable(event, why->syscall),
+		.kstack = (uint32_t)kl_variable_of(event, why->kstack),
+		.syscall = why->syscall < 0 ? -1 : (int32_t)kl_variable_of(event, why->syscall),
 		.state = KL_LATENCY_INTERRUPTIBLE,
 	};
 	const struct kl_address *place;
@@ -167,7 +167,7 @@ static const char *reason_of(const struct kl_why *why, const struct kl_event *ev
 	if (entry.kstack)
 		return kl_latency_reason(kl_schema_stacks(why->schema), why->schema, &entry);
 	place = kl_addresses_get(kl_schema_addresses(why->schema),
-				 kl_why_variable(event, why->wchan));
+				 kl_variable_of(event, why->wchan));
 	reason = kl_latency_reason_at(why->schema, place ? place->symbol : NULL, entry.syscall);
 	return reason ? reason : "something in the kernel";
 }

@@ -6,6 +6,7 @@
 #include <kernlens/why.h>
 #include "../base/table.h"
 #include "../base/texts.h"
+#include "values.h"
 
 #define KL_WHY_NO_TASK UINT32_MAX
 
@@ -151,11 +152,6 @@ struct kl_why {
 	uint64_t first_ns;
 	uint64_t last_ns;
 };
-
-static inline uint64_t kl_why_variable(const struct kl_event *event, int index)
-{
-	return index < 0 ? 0 : kl_event_variable(event, (unsigned int)index).number;
-}
 
 /* What a CPU does, or NULL if there is no memory. */
 struct kl_why_cpu *kl_why_cpu(struct kl_why *why, uint32_t cpu);

@@ -28,7 +28,7 @@ struct request {
 int kl_why_cause_of(struct kl_why *why, const struct kl_event *event, struct kl_why_cause *cause)
 {
 	const struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
-	const uint64_t context = kl_why_variable(event, why->in_irq);
+	const uint64_t context = kl_variable_of(event, why->in_irq);
 	const struct kl_why_thread *thread;
 	const char *name;
 
@@ -156,7 +156,7 @@ static int send_packet(struct kl_why *why, const struct kl_event *event)
 	if (!request)
 		return error;
 	request->by.ns = 0;
-	return kl_why_variable(event, why->in_irq) ? 0 : kl_why_cause_of(why, event, &request->by);
+	return kl_variable_of(event, why->in_irq) ? 0 : kl_why_cause_of(why, event, &request->by);
 }
 
 static int receive_packet(struct kl_why *why, const struct kl_event *event)
@@ -255,7 +255,7 @@ static void name_place(const struct kl_why *why, const struct kl_event *event, c
 	if (kl_event_field(event, "user", &user))
 		user.number = 0;
 	stack = user.number ? why->ustack : why->kstack;
-	frame = innermost(kl_stacks_get(stacks, (uint32_t)kl_why_variable(event, stack)),
+	frame = innermost(kl_stacks_get(stacks, (uint32_t)kl_variable_of(event, stack)),
 			  !user.number);
 	if (!frame)
 		snprintf(text, bytes, "%s", user.number ? "[unknown]" : "[kernel]");

@@ -123,6 +123,16 @@ void kl_locks_begin(struct kl_lock_pending *pending, const struct kl_event *even
 int kl_locks_finish(struct kl_locks *locks, struct kl_lock_pending *pending, uint64_t ns,
 		    bool ended, bool failed);
 
+/* Is a function part of taking a lock, not the one that takes it? May note what it says. */
+typedef bool (*kl_locks_inner_fn)(const struct kl_frame *frame, struct kl_lock_name *note);
+
+/*
+ * The function that takes a lock: the innermost of a stack trace that is not part of taking it. Its
+ * name is NULL if there is none. Looked up once for each stack trace. NULL: out of memory.
+ */
+const struct kl_lock_name *kl_locks_function(struct kl_locks *locks, uint32_t stack,
+					     kl_locks_inner_fn is_inner);
+
 /* The command name of a thread, or NULL. */
 const char *kl_locks_comm(struct kl_locks *locks, int32_t tid);
 

@@ -6,8 +6,8 @@
 #include <kernlens/internal.h>
 #include <kernlens/stack.h>
 #include "../../base/base.h"
+#include "../values.h"
 #include "collect.h"
-#include "values.h"
 
 /* Flags of contention_begin, as in the kernel's trace/events/lock.h. */
 #define FLAG_SPIN 1
@@ -52,32 +52,10 @@ static bool takes_lock(const char *symbol)
 	return !strcmp(symbol, "down");
 }
 
-/* The function that takes the lock, or NULL if it is unknown. */
-static int find_function(struct kl_locks *locks, uint32_t id, const char **function)
+static bool is_inner(const struct kl_frame *frame, struct kl_lock_name *unused)
 {
-	const struct kl_stack *stack = kl_stacks_get(kl_schema_stacks(locks->schema), id);
-	struct kl_lock_name *entry = kl_hash_get(&locks->functions, (uint64_t)id + 1);
-	char text[256];
-
-	*function = NULL;
-	if (!entry)
-		return -ENOMEM;
-	if (!entry->known) {
-		for (unsigned int i = 0; stack && i < stack->n; i++) {
-			const struct kl_frame *frame = &stack->frame[i];
-
-			if (kl_frame_is_tracing(frame) ||
-			    (frame->symbol && takes_lock(frame->symbol)))
-				continue;
-			entry->name = kl_frame_label(frame, text, sizeof(text));
-			if (kl_texts_keep(&locks->texts, &entry->name))
-				return -ENOMEM;
-			break;
-		}
-		entry->known = true;
-	}
-	*function = entry->name;
-	return 0;
+	(void)unused;
+	return kl_frame_is_tracing(frame) || (frame->symbol && takes_lock(frame->symbol));
 }
 
 static enum kl_lock_type type_of(uint64_t flags)
@@ -99,9 +77,10 @@ static enum kl_lock_type type_of(uint64_t flags)
 static int begin(struct kl_locks *locks, const struct kl_event *event)
 {
 	const struct kl_contention *contention = &locks->contention;
-	const uint64_t lock = kl_lock_field(event, contention->lock);
-	const int32_t owner = (int32_t)kl_lock_field(event, contention->owner);
+	const uint64_t lock = kl_field_of(event, contention->lock);
+	const int32_t owner = (int32_t)kl_field_of(event, contention->owner);
 	struct kl_lock_pending *pending = kl_locks_pending(locks, event, lock);
+	const struct kl_lock_name *function;
 
 	if (!pending)
 		return -ENOMEM;
@@ -111,31 +90,33 @@ static int begin(struct kl_locks *locks, const struct kl_event *event)
 		return 0;
 	}
 	kl_locks_begin(pending, event, lock);
-	pending->wait.stack = (uint32_t)kl_lock_variable(event, locks->kstack);
+	pending->wait.stack = (uint32_t)kl_variable_of(event, locks->kstack);
 	pending->wait.owner = owner;
-	pending->wait.type = type_of(kl_lock_field(event, contention->flags));
-	return find_function(locks, pending->wait.stack, &pending->wait.function);
+	pending->wait.type = type_of(kl_field_of(event, contention->flags));
+	function = kl_locks_function(locks, pending->wait.stack, is_inner);
+	if (!function)
+		return -ENOMEM;
+	pending->wait.function = function->name;
+	return 0;
 }
 
 static int end(struct kl_locks *locks, const struct kl_event *event)
 {
 	const struct kl_contention *contention = &locks->contention;
 	struct kl_lock_pending *pending =
-		kl_locks_pending(locks, event, kl_lock_field(event, contention->end_lock));
+		kl_locks_pending(locks, event, kl_field_of(event, contention->end_lock));
 
 	if (!pending)
 		return -ENOMEM;
 	if (pending->open)
 		return kl_locks_finish(locks, pending, event->ns, true,
-				       kl_lock_field(event, contention->ret));
+				       kl_field_of(event, contention->ret));
 	locks->counts.unpaired++;
 	return 0;
 }
 
 int kl_contention_add(struct kl_locks *locks, const struct kl_event *event)
 {
-	if (!event->event_class)
-		return 0;
 	if (event->event_class == locks->contention.begin)
 		return begin(locks, event);
 	return event->event_class == locks->contention.end ? end(locks, event) : 0;

@@ -10,8 +10,8 @@
 #include <kernlens/internal.h>
 #include <kernlens/stack.h>
 #include "../../base/base.h"
+#include "../values.h"
 #include "collect.h"
-#include "values.h"
 
 /* A task is in one system call at a time. */
 #define THE_CALL 1
@@ -104,53 +104,27 @@ static bool is_glibc(const struct kl_frame *frame)
 			begins_with(file, "/libpthread"));
 }
 
-/* Is a function part of waiting? *@type: what it waits for, if it says so */
-static bool waits(const struct kl_frame *frame, uint32_t *type)
+/* Is a function part of waiting? Then notes what it waits for, if it says so. */
+static bool is_inner(const struct kl_frame *frame, struct kl_lock_name *note)
 {
+	const bool glibc = is_glibc(frame);
 	const char *name;
 
-	if (!frame->symbol)
-		return is_glibc(frame);
+	if (!frame->symbol) {
+		note->glibc |= glibc;
+		return glibc;
+	}
 	name = plain_name(frame);
 	for (size_t i = 0; i < KL_ARRAY_SIZE(functions); i++) {
 		if (!begins_with(name, functions[i].begins) ||
 		    !strstr(name + strlen(functions[i].begins), functions[i].has))
 			continue;
-		if (*type == KL_LOCK_FUTEX)
-			*type = functions[i].type;
+		if (note->type == KL_LOCK_FUTEX)
+			note->type = functions[i].type;
+		note->glibc |= glibc;
 		return true;
 	}
 	return false;
-}
-
-/* The function that takes the lock, NULL if it is unknown, and what it takes. */
-static int find_function(struct kl_locks *locks, uint32_t id, struct kl_lock_wait *wait)
-{
-	const struct kl_stack *stack = kl_stacks_get(kl_schema_stacks(locks->schema), id);
-	struct kl_lock_name *entry = kl_hash_get(&locks->functions, (uint64_t)id + 1);
-	unsigned int i = 0;
-	char text[256];
-
-	if (!entry)
-		return -ENOMEM;
-	if (!entry->known) {
-		entry->type = KL_LOCK_FUTEX;
-		while (stack && i < stack->n && waits(&stack->frame[i], &entry->type))
-			entry->glibc |= is_glibc(&stack->frame[i++]);
-		if (stack && i < stack->n) {
-			entry->name = kl_frame_label(&stack->frame[i], text, sizeof(text));
-			if (kl_texts_keep(&locks->texts, &entry->name))
-				return -ENOMEM;
-		}
-		entry->known = true;
-	}
-	wait->function = entry->name;
-	wait->type = entry->type;
-	/* Its rwlocks are waited for at two words, 8 and 12 bytes from the start. */
-	if (entry->glibc &&
-	    (entry->type == KL_LOCK_PTHREAD_READ || entry->type == KL_LOCK_PTHREAD_WRITE))
-		wait->address -= wait->address % 8 ? 12 : 8;
-	return 0;
 }
 
 /* --------------------------------------------------------------------- calls */
@@ -184,7 +158,7 @@ static int release(struct kl_futexes *futexes, const struct kl_event *event, int
 static enum kl_lock_type refine(struct kl_locks *locks, const struct kl_event *event,
 				enum kl_lock_type type, uint64_t op)
 {
-	const uint64_t value = kl_lock_field(event, locks->futexes.value);
+	const uint64_t value = kl_field_of(event, locks->futexes.value);
 	const bool plain = (op & FUTEX_CMD_MASK) == FUTEX_WAIT;
 
 	/* A condition is waited for with another operation; then its mutex is taken again. */
@@ -204,8 +178,8 @@ static int begin(struct kl_locks *locks, const struct kl_event *event, uint64_t 
 		 uint64_t op)
 {
 	struct kl_lock_pending *pending = kl_locks_pending(locks, event, THE_CALL);
+	const struct kl_lock_name *function;
 	struct kl_lock_wait *wait;
-	int error;
 
 	if (!pending)
 		return -ENOMEM;
@@ -213,17 +187,24 @@ static int begin(struct kl_locks *locks, const struct kl_event *event, uint64_t 
 	pending->word = address;
 	wait = &pending->wait;
 	wait->space = space_of(event, op);
-	wait->stack = (uint32_t)kl_lock_variable(event, locks->ustack);
-	error = find_function(locks, wait->stack, wait);
-	wait->type = refine(locks, event, wait->type, op);
-	return error;
+	wait->stack = (uint32_t)kl_variable_of(event, locks->ustack);
+	function = kl_locks_function(locks, wait->stack, is_inner);
+	if (!function)
+		return -ENOMEM;
+	wait->function = function->name;
+	wait->type = refine(locks, event, function->type, op);
+	/* Its rwlocks are waited for at two words, 8 and 12 bytes from the start. */
+	if (function->glibc &&
+	    (wait->type == KL_LOCK_PTHREAD_READ || wait->type == KL_LOCK_PTHREAD_WRITE))
+		wait->address -= wait->address % 8 ? 12 : 8;
+	return 0;
 }
 
 static int enter(struct kl_locks *locks, const struct kl_event *event)
 {
 	struct kl_futexes *futexes = &locks->futexes;
-	const uint64_t op = kl_lock_field(event, futexes->op);
-	const uint64_t address = kl_lock_field(event, futexes->address);
+	const uint64_t op = kl_field_of(event, futexes->op);
+	const uint64_t address = kl_field_of(event, futexes->address);
 	const int32_t space = space_of(event, op);
 	int error;
 
@@ -235,7 +216,7 @@ static int enter(struct kl_locks *locks, const struct kl_event *event)
 	case FUTEX_LOCK_PI2:
 		return begin(locks, event, address, op);
 	case FUTEX_WAKE_OP:
-		error = release(futexes, event, space, kl_lock_field(event, futexes->other));
+		error = release(futexes, event, space, kl_field_of(event, futexes->other));
 		return error ?: release(futexes, event, space, address);
 	case FUTEX_WAKE:
 	case FUTEX_WAKE_BITSET:
@@ -251,7 +232,7 @@ static int enter(struct kl_locks *locks, const struct kl_event *event)
 
 static int leave(struct kl_locks *locks, const struct kl_event *event)
 {
-	const int64_t ret = (int64_t)kl_lock_field(event, locks->futexes.ret);
+	const int64_t ret = (int64_t)kl_field_of(event, locks->futexes.ret);
 	struct kl_lock_pending *pending = kl_locks_pending(locks, event, THE_CALL);
 	const struct released *released;
 
@@ -275,8 +256,6 @@ static int leave(struct kl_locks *locks, const struct kl_event *event)
 
 int kl_futexes_add(struct kl_locks *locks, const struct kl_event *event)
 {
-	if (!event->event_class)
-		return 0;
 	if (event->event_class == locks->futexes.entry)
 		return enter(locks, event);
 	return event->event_class == locks->futexes.exit ? leave(locks, event) : 0;

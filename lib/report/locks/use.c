@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include <kernlens/internal.h>
+#include "../values.h"
 #include "use.h"
-#include "values.h"
 
 #define CALL "call:"
 #define RETURN ":ret"
@@ -200,21 +200,21 @@ static int decode(struct kl_lock_use *use, const struct call_class *c, const str
 		.call = c->call,
 		.is_return = c->is_return,
 		.returns = c->returns,
-		.lock = kl_lock_field(event, c->lock),
-		.result = kl_lock_field(event, c->result),
-		.flags = kl_lock_field(event, c->flags),
-		.word0 = kl_lock_field(event, c->word0),
-		.word24 = kl_lock_field(event, c->word24),
+		.lock = kl_field_of(event, c->lock),
+		.result = kl_field_of(event, c->result),
+		.flags = kl_field_of(event, c->flags),
+		.word0 = kl_field_of(event, c->word0),
+		.word24 = kl_field_of(event, c->word24),
 		.has_words = c->word0 >= 0 && c->word24 >= 0,
 		.place = {
 			.call = c->name,
-			.stack = (uint32_t)kl_lock_variable(event, use->kstack),
+			.stack = (uint32_t)kl_variable_of(event, use->kstack),
 			.tid = event->task.tid,
 			.comm = event->task.comm,
 			.ns = event->ns,
-			.context = (unsigned int)kl_lock_variable(event, use->in_irq),
+			.context = (unsigned int)kl_variable_of(event, use->in_irq),
 		},
-		.preempt_count = (uint32_t)kl_lock_variable(event, use->preempt_count),
+		.preempt_count = (uint32_t)kl_variable_of(event, use->preempt_count),
 	};
 	return kl_texts_keep(&use->texts, &e->place.comm);
 }

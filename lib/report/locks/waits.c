@@ -109,6 +109,28 @@ static int learn_names(struct kl_locks *locks, const struct kl_event *event)
 	return error;
 }
 
+const struct kl_lock_name *kl_locks_function(struct kl_locks *locks, uint32_t id,
+					     kl_locks_inner_fn is_inner)
+{
+	const struct kl_stack *stack = kl_stacks_get(kl_schema_stacks(locks->schema), id);
+	struct kl_lock_name *entry = kl_hash_get(&locks->functions, (uint64_t)id + 1);
+	unsigned int i = 0;
+	char text[256];
+
+	if (!entry || entry->known)
+		return entry;
+	entry->type = KL_LOCK_FUTEX;
+	while (stack && i < stack->n && is_inner(&stack->frame[i], entry))
+		i++;
+	if (stack && i < stack->n) {
+		entry->name = kl_frame_label(&stack->frame[i], text, sizeof(text));
+		if (kl_texts_keep(&locks->texts, &entry->name))
+			return NULL;
+	}
+	entry->known = true;
+	return entry;
+}
+
 /* --------------------------------------------------------------------- waits */
 
 /* Idle tasks have the same ID. */

@@ -8,6 +8,7 @@
 #include <kernlens/internal.h>
 #include "../../base/base.h"
 #include "../states.h"
+#include "../values.h"
 #include "timeline.h"
 
 /* Key: the id of an event, plus 1. */
@@ -86,13 +87,6 @@ uint64_t kl_timeline_time(const struct kl_timeline *t, uint64_t ns)
 
 /* ------------------------------------------------------------------- threads */
 
-int64_t kl_timeline_number(const struct kl_event *event, const char *name)
-{
-	struct kl_value value = { .number = 0 };
-
-	return kl_event_field(event, name, &value) ? 0 : (int64_t)value.number;
-}
-
 /* A text field, in the caller's buffer. */
 const char *kl_timeline_text(const struct kl_event *event, const char *name, char text[128])
 {
@@ -123,6 +117,7 @@ int64_t kl_timeline_thread_of(struct kl_timeline *t, int32_t tid)
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return -ENOMEM;
+	thread->number = (uint32_t)t->n_threads;
 	thread->tid = tid;
 	thread->name = (uint32_t)name;
 	thread->syscall = -1;
@@ -163,12 +158,6 @@ static struct kl_track *track_of(struct kl_timeline *t, struct kl_timeline_threa
 	return *track;
 }
 
-/* The number of a thread, plus 1. */
-static uint32_t who(struct kl_timeline *t, const struct kl_timeline_thread *thread)
-{
-	return (uint32_t)kl_timeline_thread_of(t, thread->tid) + 1;
-}
-
 /* ------------------------------------------------------------------ switches */
 
 static int64_t name_of_wait(struct kl_timeline *t, const struct kl_event *event,
@@ -200,12 +189,12 @@ static int leave(struct kl_timeline *t, const struct kl_event *event, uint64_t n
 	struct kl_timeline_thread *thread =
 		get_thread(t, event->task.tid, event->task.pid, event->task.comm);
 	struct kl_track *track = thread ? track_of(t, thread, KL_TRACK_THREAD) : NULL;
-	const int64_t state = kl_timeline_number(event, "prev_state");
+	const int64_t state = kl_number_of(event, "prev_state");
 
 	if (!track)
 		return -ENOMEM;
 	/* No session follows an idle task: the switch was recorded because of the other one. */
-	thread->followed |= !kl_timeline_number(event, "next_tid");
+	thread->followed |= !kl_number_of(event, "next_tid");
 	if (state & KL_STATE_DEAD)
 		return kl_track_end(t, track, ns) ?: end_call(t, thread, ns);
 	if (!state || state & KL_STATE_PREEMPTED)
@@ -222,7 +211,7 @@ static int leave(struct kl_timeline *t, const struct kl_event *event, uint64_t n
 static int add_switch(struct kl_timeline *t, const struct kl_event *event)
 {
 	struct kl_track *cpu = kl_timeline_track(t, KL_TRACK_CPU, event->cpu), *track;
-	const int32_t next = (int32_t)kl_timeline_number(event, "next_tid");
+	const int32_t next = (int32_t)kl_number_of(event, "next_tid");
 	const uint64_t ns = kl_timeline_time(t, event->ns);
 	struct kl_timeline_thread *thread;
 	char comm[128];
@@ -238,7 +227,9 @@ static int add_switch(struct kl_timeline *t, const struct kl_event *event)
 		return -ENOMEM;
 	thread->followed |= !event->task.tid;
 	error = kl_track_begin(t, track, ns, KL_SPAN_RUNNING, thread->name, event->cpu + 1);
-	return error ?: kl_track_begin(t, cpu, ns, KL_SPAN_RUNNING, thread->name, who(t, thread));
+	return error ?:
+		       kl_track_begin(t, cpu, ns, KL_SPAN_RUNNING, thread->name,
+				      thread->number + 1);
 }
 
 /* What wakes a task: an interrupt of this CPU, or the task that runs. */
@@ -269,7 +260,7 @@ static int add_wakeup(struct kl_timeline *t, const struct kl_event *event)
 	int64_t name;
 	uint32_t by;
 
-	thread = get_thread(t, (int32_t)kl_timeline_number(event, "tid"), 0,
+	thread = get_thread(t, (int32_t)kl_number_of(event, "tid"), 0,
 			    kl_timeline_text(event, "comm", comm));
 	track = thread ? track_of(t, thread, KL_TRACK_THREAD) : NULL;
 	if (!track)
@@ -284,8 +275,8 @@ static int add_fork(struct kl_timeline *t, const struct kl_event *event)
 {
 	char comm[128];
 
-	return get_thread(t, (int32_t)kl_timeline_number(event, "child_tid"),
-			  (int32_t)kl_timeline_number(event, "child_pid"),
+	return get_thread(t, (int32_t)kl_number_of(event, "child_tid"),
+			  (int32_t)kl_number_of(event, "child_pid"),
 			  kl_timeline_text(event, "child_comm", comm)) ?
 		       0 :
 		       -ENOMEM;
@@ -310,7 +301,7 @@ static int enter_call(struct kl_timeline *t, const struct kl_event *event)
 
 static int leave_call(struct kl_timeline *t, const struct kl_event *event)
 {
-	const int64_t ret = kl_timeline_number(event, "ret");
+	const int64_t ret = kl_number_of(event, "ret");
 	struct kl_timeline_thread *thread = get_thread(t, event->task.tid, 0, NULL);
 	struct kl_track *track = thread ? track_of(t, thread, KL_TRACK_SYSCALL) : NULL;
 
@@ -467,9 +458,9 @@ int kl_timeline_add(struct kl_timeline *t, const struct kl_item *item)
 	if (!thread)
 		return -ENOMEM;
 	t->counts.records++;
-	error = kl_records_add(t, event, who(t, thread) - 1, class->name);
+	error = kl_records_add(t, event, thread->number, class->name);
 	error = error ?: kl_counters_add(t, event);
-	error = error ?: kl_samples_add(t, event, who(t, thread) - 1);
+	error = error ?: kl_samples_add(t, event, thread->number);
 	return error ?: class->add(t, event);
 }
 

@@ -6,6 +6,7 @@
 
 #include <kernlens/internal.h>
 #include "../../base/base.h"
+#include "../values.h"
 #include "timeline.h"
 
 #define LANES_MAX 8
@@ -41,7 +42,7 @@ int kl_timeline_enter_irq(struct kl_timeline *t, const struct kl_event *event)
 {
 	char text[128], name[160];
 
-	snprintf(name, sizeof(name), "irq %lld %s", (long long)kl_timeline_number(event, "irq"),
+	snprintf(name, sizeof(name), "irq %lld %s", (long long)kl_number_of(event, "irq"),
 		 kl_timeline_text(event, "name", text));
 	return enter(t, event, KL_TRACK_IRQ, name);
 }
@@ -63,7 +64,7 @@ int kl_timeline_enter_softirq(struct kl_timeline *t, const struct kl_event *even
 	int error;
 
 	kl_buffer_add_string(&name, "softirq ");
-	kl_print_meaning(&name, KL_FORMAT_softirq, (uint64_t)kl_timeline_number(event, "vec"));
+	kl_print_meaning(&name, KL_FORMAT_softirq, (uint64_t)kl_number_of(event, "vec"));
 	kl_buffer_add_char(&name, 0);
 	error = name.error ? -ENOMEM : enter(t, event, KL_TRACK_SOFTIRQ, name.data);
 	kl_buffer_deinit(&name);
@@ -82,8 +83,8 @@ int kl_timeline_leave_softirq(struct kl_timeline *t, const struct kl_event *even
 static struct request *request_of(struct kl_timeline *t, const struct kl_event *event,
 				  uint64_t *device)
 {
-	const uint64_t what[2] = { (uint64_t)kl_timeline_number(event, "dev"),
-				   (uint64_t)kl_timeline_number(event, "sector") };
+	const uint64_t what[2] = { (uint64_t)kl_number_of(event, "dev"),
+				   (uint64_t)kl_number_of(event, "sector") };
 	const uint64_t key = kl_hash_bytes(KL_HASH_START, what, sizeof(what));
 
 	t->requests.size = sizeof(struct request);
@@ -113,8 +114,8 @@ int kl_timeline_issue(struct kl_timeline *t, const struct kl_event *event)
 	if (!lane || lane->open)
 		return lane ? 0 : -ENOMEM;
 	request->lane = i;
-	kl_print_meaning(&name, KL_FORMAT_rwbs, (uint64_t)kl_timeline_number(event, "rwbs"));
-	kl_buffer_printf(&name, " %lld KB", (long long)kl_timeline_number(event, "bytes") / 1024);
+	kl_print_meaning(&name, KL_FORMAT_rwbs, (uint64_t)kl_number_of(event, "rwbs"));
+	kl_buffer_printf(&name, " %lld KB", (long long)kl_number_of(event, "bytes") / 1024);
 	kl_buffer_add_char(&name, 0);
 	error = name.error ?
 			-ENOMEM :
@@ -142,7 +143,7 @@ int kl_timeline_complete(struct kl_timeline *t, const struct kl_event *event)
 	request->lane = 0;
 	if (!lane)
 		return -ENOMEM;
-	if (lane->open && kl_timeline_number(event, "error"))
+	if (lane->open && kl_number_of(event, "error"))
 		lane->now.class = KL_SPAN_FAILED;
 	return kl_track_end(t, lane, kl_timeline_time(t, event->ns));
 }

@@ -92,12 +92,14 @@ struct kl_track {
 
 /**
  * struct kl_timeline_thread - a thread
+ * @number: among all
  * @name: number of its command name
  * @state: its track; NULL: it has no spans yet
  * @syscall: number of the system call it is in, or -1
  * @followed: the trace has all of its switches
  */
 struct kl_timeline_thread {
+	uint32_t number;
 	int32_t tid;
 	int32_t pid;
 	uint32_t name;
@@ -245,8 +247,7 @@ int kl_track_end(struct kl_timeline *t, struct kl_track *track, uint64_t ns);
 /* A time of the trace, in ns since the first event. */
 uint64_t kl_timeline_time(const struct kl_timeline *t, uint64_t ns);
 
-/* A field of an event, or 0; a text is copied to @text. */
-int64_t kl_timeline_number(const struct kl_event *event, const char *name);
+/* A text field of an event, copied to @text. */
 const char *kl_timeline_text(const struct kl_event *event, const char *name, char text[128]);
 
 /* The number of a thread, or -ENOMEM. */
