@@ -13,6 +13,13 @@ void cli_take_number(const struct cli_parser *parser, const char *option, uint64
 				option, parser->arg, (unsigned long long)most);
 }
 
+void cli_take_seconds(const struct cli_parser *parser, const char *option, uint64_t *ns)
+{
+	if (!cli_parse_seconds(parser->arg, ns))
+		cli_usage_error(parser->command, "%s: \"%s\" is not a number of seconds", option,
+				parser->arg);
+}
+
 void cli_take_hz(const struct cli_parser *parser, uint64_t *hz)
 {
 	cli_take_number(parser, "--frequency", KL_TICK_HZ_MAX, hz);

@@ -19,6 +19,9 @@
 void cli_take_number(const struct cli_parser *parser, const char *option, uint64_t most,
 		     uint64_t *number);
 
+/* The same for a time in seconds, with a fraction; taken in ns. */
+void cli_take_seconds(const struct cli_parser *parser, const char *option, uint64_t *ns);
+
 /* The same for a frequency in Hz, which cannot be 0. */
 void cli_take_hz(const struct cli_parser *parser, uint64_t *hz);
 

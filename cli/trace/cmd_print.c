@@ -130,17 +130,6 @@ static bool is_wanted(struct print *print, const struct kl_item *item)
 	       is_pid(print, &event->task);
 }
 
-/* Printed at the end, so that a trace with gaps is not mistaken for a complete one. */
-static void note_losses(const struct kl_trace *trace)
-{
-	if (!cli_losses_any(trace))
-		return;
-	fputs("kernlens: missing from this trace: ", stderr);
-	cli_losses_print(trace, stderr);
-	fputc('\n', stderr);
-	cli_losses_explain(trace);
-}
-
 /* Find out which events will be printed: a table's columns come before its first row. */
 static void look_ahead(struct print *print, struct kl_trace *trace)
 {
@@ -221,7 +210,7 @@ static int print_trace(struct print *print)
 		goto close;
 	if (!print_items(print, trace))
 		status = CLI_FAILED;
-	note_losses(trace);
+	cli_losses_note(trace);
 close:
 	kl_filter_destroy(print->filter);
 	kl_trace_close(trace);

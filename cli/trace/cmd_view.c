@@ -140,29 +140,6 @@ static int run(const struct view_run *v)
 	return status;
 }
 
-static uint64_t take_seconds(const struct cli_parser *parser, const char *option)
-{
-	uint64_t ns = 0;
-
-	if (!cli_parse_seconds(parser->arg, &ns))
-		cli_usage_error(parser->command, "%s: \"%s\" is not a number of seconds", option,
-				parser->arg);
-	return ns;
-}
-
-/* The last part of the trace's path, and ".html". */
-static char *default_output(const char *path)
-{
-	size_t length = strlen(path);
-	const char *name;
-
-	while (length > 1 && path[length - 1] == '/')
-		length--;
-	for (name = path + length; name > path && name[-1] != '/'; name--)
-		;
-	return cli_format("%.*s.html", (int)(path + length - name), name);
-}
-
 static int exec_view(const struct cli_command *self, int argc, char **argv)
 {
 	struct view_run v = { .to_ns = UINT64_MAX, .megabytes = MB_DEFAULT };
@@ -178,9 +155,9 @@ static int exec_view(const struct cli_command *self, int argc, char **argv)
 		else if (key == KEY_FORCE)
 			v.force = true;
 		else if (key == KEY_FROM)
-			v.from_ns = take_seconds(&parser, "--from");
+			cli_take_seconds(&parser, "--from", &v.from_ns);
 		else if (key == KEY_TO)
-			v.to_ns = take_seconds(&parser, "--to");
+			cli_take_seconds(&parser, "--to", &v.to_ns);
 		else if (key == 'i')
 			v.path = cli_format("%s", parser.arg);
 	}
@@ -197,7 +174,7 @@ static int exec_view(const struct cli_command *self, int argc, char **argv)
 	if (v.from_ns >= v.to_ns)
 		cli_usage_error(self, "--from must be before --to");
 	if (!v.output)
-		v.output = default_output(v.path);
+		v.output = cli_name_of_trace(v.path, "html");
 	status = run(&v);
 	free(v.path);
 	free(v.output);

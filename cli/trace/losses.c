@@ -91,3 +91,13 @@ json_t *cli_losses_json(const struct kl_trace *trace)
 			 (int)state->streams_missing, "manifest", state->manifest, "finished",
 			 state->finished, "manifest_damaged", (json_int_t)state->manifest_damaged);
 }
+
+void cli_losses_note(const struct kl_trace *trace)
+{
+	if (!cli_losses_any(trace))
+		return;
+	fputs("kernlens: missing from this trace: ", stderr);
+	cli_losses_print(trace, stderr);
+	fputc('\n', stderr);
+	cli_losses_explain(trace);
+}

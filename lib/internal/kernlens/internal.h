@@ -20,6 +20,7 @@
 #include <kernlens/csv.h>
 #include <kernlens/cursor.h>
 #include <kernlens/detail.h>
+#include <kernlens/export.h>
 #include <kernlens/expression.h>
 #include <kernlens/flame.h>
 #include <kernlens/history.h>

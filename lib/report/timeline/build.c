@@ -23,7 +23,7 @@ struct thread_of {
 	uint64_t number; /* plus 1; 0: new */
 };
 
-struct kl_timeline *kl_timeline_create(const struct kl_trace *trace, size_t bytes)
+static struct kl_timeline *create(const struct kl_trace *trace, size_t bytes)
 {
 	const char *scope = kl_trace_about(trace)->scope;
 	struct kl_timeline *t = calloc(1, sizeof(*t));
@@ -41,11 +41,28 @@ struct kl_timeline *kl_timeline_create(const struct kl_trace *trace, size_t byte
 	t->threads_by_tid.size = sizeof(struct thread_of);
 	t->kstack = kl_schema_find_variable(t->schema, "kstack");
 	kl_counters_init(t);
-	if (!kl_samples_init(t))
+	return t;
+}
+
+struct kl_timeline *kl_timeline_create(const struct kl_trace *trace, size_t bytes)
+{
+	struct kl_timeline *t = create(trace, bytes);
+
+	if (!t || !kl_samples_init(t))
 		return t;
 	kl_timeline_destroy(t);
 	errno = ENOMEM;
 	return NULL;
+}
+
+struct kl_timeline *kl_timeline_create_stream(const struct kl_trace *trace,
+					      const struct kl_timeline_sink *sink)
+{
+	struct kl_timeline *t = create(trace, 0);
+
+	if (t)
+		t->sink = sink;
+	return t;
 }
 
 void kl_timeline_destroy(struct kl_timeline *t)
@@ -458,9 +475,9 @@ int kl_timeline_add(struct kl_timeline *t, const struct kl_item *item)
 	if (!thread)
 		return -ENOMEM;
 	t->counts.records++;
-	error = kl_records_add(t, event, thread->number, class->name);
+	error = t->sink ? 0 : kl_records_add(t, event, thread->number, class->name);
 	error = error ?: kl_counters_add(t, event);
-	error = error ?: kl_samples_add(t, event, thread->number);
+	error = error ?: t->sink ? 0 : kl_samples_add(t, event, thread->number);
 	return error ?: class->add(t, event);
 }
 
@@ -485,6 +502,8 @@ int kl_timeline_finish(struct kl_timeline *t)
 
 	if (t->partial)
 		omit_others(t);
-	error = error ?: kl_samples_finish(t);
+	if (error || t->sink)
+		return error;
+	error = kl_samples_finish(t);
 	return error ?: kl_records_finish(t);
 }

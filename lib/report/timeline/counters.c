@@ -117,12 +117,28 @@ static void thin_out_all(struct kl_timeline *t)
 		t->most_points = 2 * t->n_points;
 }
 
+/* Only the last point is kept, to compare the next one with. */
+static int pass_on(struct kl_timeline *t, struct kl_counter *counter, uint64_t ns, int64_t value)
+{
+	const struct kl_timeline_sink *sink = t->sink;
+
+	if (!counter->point)
+		counter->point = malloc(sizeof(*counter->point));
+	if (!counter->point)
+		return -ENOMEM;
+	counter->point[0] = (struct kl_point){ ns, value };
+	counter->n = 1;
+	return sink->point ? sink->point(sink->context, counter, counter->point) : 0;
+}
+
 static int add_point(struct kl_timeline *t, struct kl_counter *counter, uint64_t ns, int64_t value)
 {
 	struct kl_point *grown;
 
 	if (counter->n && counter->point[counter->n - 1].value == value)
 		return 0;
+	if (t->sink)
+		return pass_on(t, counter, ns, value);
 	if (counter->n == POINTS_MAX)
 		thin_out(t, counter);
 	if (t->n_points > t->most_points)

@@ -23,6 +23,7 @@ enum kl_track_kind {
 	KL_TRACK_DISK, /* requests of a block device */
 	KL_TRACK_MARK,
 	KL_TRACK_LOSS,
+	KL_TRACK_KINDS,
 };
 
 /* Classes of spans; those of threads are states. */
@@ -74,6 +75,7 @@ struct kl_span_sums {
 /**
  * struct kl_track - spans that do not overlap, in the order of time
  * @id: of the CPU, thread, device or lane
+ * @last_end: of the last span that has ended
  * @open: @now has begun, and not ended
  * @omitted: it is not written
  * @sum_ns: exact time of all spans by class
@@ -84,6 +86,7 @@ struct kl_track {
 	bool open;
 	bool omitted;
 	struct kl_span now;
+	uint64_t last_end;
 	struct kl_span *span;
 	size_t n;
 	size_t room;
@@ -185,6 +188,20 @@ struct kl_counter {
 
 typedef int (*kl_timeline_add_fn)(struct kl_timeline *t, const struct kl_event *event);
 
+/**
+ * struct kl_timeline_sink - takes the parts of a timeline that are not to be kept
+ * @span: called with each span when it has ended; or NULL
+ * @point: called with each new value of a variable; or NULL
+ * @context: passed to both
+ *
+ * Both return 0, or a negative errno, which ends the reading.
+ */
+struct kl_timeline_sink {
+	int (*span)(void *context, const struct kl_track *track, const struct kl_span *span);
+	int (*point)(void *context, const struct kl_counter *counter, const struct kl_point *point);
+	void *context;
+};
+
 /* What adds the events of a class. */
 struct kl_timeline_class {
 	bool known;
@@ -195,6 +212,7 @@ struct kl_timeline_class {
 struct kl_timeline {
 	const struct kl_trace *trace;
 	const struct kl_schema *schema;
+	const struct kl_timeline_sink *sink; /* NULL: everything is kept */
 	size_t bytes;
 	bool partial;
 	struct kl_timeline_counts counts;
@@ -229,8 +247,18 @@ struct kl_timeline {
 	int kstack;
 };
 
+/*
+ * A timeline that keeps threads, names and sums, but no spans, records, samples or points, so that
+ * its memory does not grow with the trace. @sink must outlive it. NULL: out of memory
+ */
+struct kl_timeline *kl_timeline_create_stream(const struct kl_trace *trace,
+					      const struct kl_timeline_sink *sink);
+
 /* The number of a name, which is copied, or -ENOMEM. */
 int64_t kl_timeline_name(struct kl_timeline *t, const char *name);
+
+/* "cpu", "irq" ... */
+const char *kl_track_kind_name(enum kl_track_kind kind);
 
 /* The track of a kind with an id; NULL: out of memory. */
 struct kl_track *kl_timeline_track(struct kl_timeline *t, enum kl_track_kind kind, uint64_t id);

@@ -46,6 +46,19 @@ int64_t kl_timeline_name(struct kl_timeline *t, const char *name)
 	return (int64_t)entry->number - 1;
 }
 
+const char *kl_track_kind_name(enum kl_track_kind kind)
+{
+	static const char *const names[] = {
+		[KL_TRACK_CPU] = "cpu",		[KL_TRACK_IRQ] = "irq",
+		[KL_TRACK_SOFTIRQ] = "softirq", [KL_TRACK_THREAD] = "thread",
+		[KL_TRACK_SYSCALL] = "syscall", [KL_TRACK_EVENT] = "event",
+		[KL_TRACK_DISK] = "disk",	[KL_TRACK_MARK] = "mark",
+		[KL_TRACK_LOSS] = "loss",
+	};
+
+	return names[kind];
+}
+
 struct kl_track *kl_timeline_track(struct kl_timeline *t, enum kl_track_kind kind, uint64_t id)
 {
 	const uint64_t key = ((uint64_t)kind + 1) << 40 ^ id;
@@ -189,15 +202,18 @@ static int add_span(struct kl_timeline *t, struct kl_track *track, const struct 
 {
 	struct kl_span *grown;
 
-	if (t->counts.spans >= t->bytes / KL_SPAN_BYTES && make_fewer(t))
+	track->sum_ns[span->class] += length_of(span);
+	track->last_end = span->end;
+	t->counts.spans++;
+	if (t->sink)
+		return t->sink->span ? t->sink->span(t->sink->context, track, span) : 0;
+	if (t->counts.spans > t->bytes / KL_SPAN_BYTES && make_fewer(t))
 		return -ENOMEM;
 	grown = kl_array_grow(track->span, track->n, &track->room, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	track->span = grown;
 	grown[track->n++] = *span;
-	track->sum_ns[span->class] += length_of(span);
-	t->counts.spans++;
 	return 0;
 }
 
@@ -219,8 +235,8 @@ int kl_track_begin(struct kl_timeline *t, struct kl_track *track, uint64_t ns,
 	if (error || name < 0)
 		return error ? error : (int)name;
 	/* The clocks of CPUs may differ a little. */
-	if (track->n && ns < track->span[track->n - 1].end)
-		ns = track->span[track->n - 1].end;
+	if (ns < track->last_end)
+		ns = track->last_end;
 	track->now = (struct kl_span){
 		.begin = ns,
 		.name = (uint32_t)name,

@@ -192,23 +192,10 @@ static void add_string(struct kl_buffer *to, const char *text)
 	kl_buffer_deinit(&string);
 }
 
-static const char *kind_name(enum kl_track_kind kind)
-{
-	static const char *const names[] = {
-		[KL_TRACK_CPU] = "cpu",		[KL_TRACK_IRQ] = "irq",
-		[KL_TRACK_SOFTIRQ] = "softirq", [KL_TRACK_THREAD] = "thread",
-		[KL_TRACK_SYSCALL] = "syscall", [KL_TRACK_EVENT] = "event",
-		[KL_TRACK_DISK] = "disk",	[KL_TRACK_MARK] = "mark",
-		[KL_TRACK_LOSS] = "loss",
-	};
-
-	return names[kind];
-}
-
 static void add_track(struct kl_buffer *to, const struct kl_track *track)
 {
 	kl_buffer_printf(to, "{\"kind\":\"%s\",\"id\":%llu,\"n\":%zu,\"sums\":[",
-			 kind_name(track->kind), (unsigned long long)track->id, track->n);
+			 kl_track_kind_name(track->kind), (unsigned long long)track->id, track->n);
 	for (unsigned int i = 0; i < KL_SPAN_CLASSES; i++)
 		kl_buffer_printf(to, "%s%llu", i ? "," : "", (unsigned long long)track->sum_ns[i]);
 	kl_buffer_add_string(to, "]");

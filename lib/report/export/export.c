@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads a trace for a format: once to learn the threads, if spans are needed, and once to write.
+ * The timeline finds the spans, and the profile the stack traces; neither keeps them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/internal.h>
+#include "../../base/base.h"
+#include "export.h"
+
+#define FLUSH_BYTES 65536
+
+#define KL_EXPORT_FORMAT(word) extern const struct kl_export_ops kl_export_##word;
+#include "formats.def"
+#undef KL_EXPORT_FORMAT
+
+static const struct kl_export_ops *const all_ops[] = {
+#define KL_EXPORT_FORMAT(word) &kl_export_##word,
+#include "formats.def"
+#undef KL_EXPORT_FORMAT
+};
+
+const struct kl_export_format *kl_export_format(unsigned int index)
+{
+	return index < KL_ARRAY_SIZE(all_ops) ? &all_ops[index]->format : NULL;
+}
+
+static const struct kl_export_ops *ops_of(const struct kl_export_format *format)
+{
+	size_t i = 0;
+
+	while (&all_ops[i]->format != format)
+		i++;
+	return all_ops[i];
+}
+
+/* ------------------------------------------------------------------- helpers */
+
+static int write_out(struct kl_export *x)
+{
+	if (x->out.error)
+		return -ENOMEM;
+	if (x->out.length && fwrite(x->out.data, 1, x->out.length, x->file) != x->out.length)
+		return -errno;
+	kl_buffer_reset(&x->out);
+	return 0;
+}
+
+int kl_export_flush(struct kl_export *x)
+{
+	return x->out.error || x->out.length > FLUSH_BYTES ? write_out(x) : 0;
+}
+
+const char *kl_export_comm(const struct kl_export *x, const struct kl_timeline_thread *thread)
+{
+	return x->scan->name[thread->name];
+}
+
+const struct kl_timeline_thread *kl_export_process(const struct kl_export *x,
+						   const struct kl_timeline_thread *thread)
+{
+	const size_t n = x->scan->n_threads;
+
+	for (size_t i = 0; thread->pid && thread->pid != thread->tid && i < n; i++)
+		if (x->scan->thread[i]->tid == thread->pid)
+			return x->scan->thread[i];
+	return thread;
+}
+
+void kl_export_track_name(const struct kl_track *track, struct kl_buffer *name)
+{
+	switch (track->kind) {
+	case KL_TRACK_CPU:
+	case KL_TRACK_IRQ:
+	case KL_TRACK_SOFTIRQ:
+		kl_buffer_printf(name, "CPU %llu%s", (unsigned long long)track->id,
+				 track->kind == KL_TRACK_IRQ	 ? " interrupts" :
+				 track->kind == KL_TRACK_SOFTIRQ ? " softirqs" :
+								   "");
+		break;
+	case KL_TRACK_DISK:
+		kl_buffer_add_string(name, "disk ");
+		kl_print_meaning(name, KL_FORMAT_dev, track->id >> 4);
+		kl_buffer_printf(name, " #%llu", (unsigned long long)(track->id & 15));
+		break;
+	case KL_TRACK_MARK:
+		kl_buffer_add_string(name, "marks");
+		break;
+	case KL_TRACK_LOSS:
+		kl_buffer_add_string(name, "missing records");
+		if (track->id)
+			kl_buffer_printf(name, " of CPU %llu", (unsigned long long)track->id - 1);
+		break;
+	default:
+		/* Those of threads. */
+		break;
+	}
+	kl_buffer_add_char(name, 0);
+}
+
+const char *kl_export_class_name(enum kl_span_class class)
+{
+	static const char *const names[] = {
+		[KL_SPAN_RUNNING] = "running", [KL_SPAN_READY] = "ready",
+		[KL_SPAN_ASLEEP] = "sleeping", [KL_SPAN_BLOCKED] = "blocked",
+		[KL_SPAN_STOPPED] = "stopped", [KL_SPAN_FAILED] = "failed",
+	};
+
+	return names[class];
+}
+
+uint64_t kl_export_period_ns(const struct kl_export *x)
+{
+	const unsigned int hz = x->profile ? kl_profile_counts(x->profile)->hz : 0;
+
+	return hz ? 1000000000 / hz : 0;
+}
+
+/* --------------------------------------------------------------------- spans */
+
+/* The thread that a span belongs to, and NULL if there is none. */
+static const struct kl_timeline_thread *
+thread_of(const struct kl_export *x, const struct kl_track *track, const struct kl_span *span)
+{
+	int64_t number;
+
+	switch (track->kind) {
+	case KL_TRACK_THREAD:
+	case KL_TRACK_SYSCALL:
+	case KL_TRACK_EVENT:
+		number = kl_timeline_thread_of(x->timeline, (int32_t)track->id);
+		break;
+	case KL_TRACK_CPU:
+	case KL_TRACK_DISK:
+		number = (int64_t)span->by - 1;
+		break;
+	default:
+		number = -1;
+		break;
+	}
+	return number < 0 || (size_t)number >= x->scan->n_threads ? NULL : x->scan->thread[number];
+}
+
+static const struct kl_export_args *args_of(const struct kl_export *x, const struct kl_track *track,
+					    const struct kl_timeline_thread *thread)
+{
+	if (!x->ops->has_args)
+		return NULL;
+	if (track->kind == KL_TRACK_SYSCALL)
+		return x->calls[thread->number];
+	return track->kind == KL_TRACK_EVENT ? &x->args : NULL;
+}
+
+static int take_span(void *context, const struct kl_track *track, const struct kl_span *span)
+{
+	struct kl_export *x = context;
+	const struct kl_timeline_thread *thread = thread_of(x, track, span);
+	const bool is_thread = track->kind == KL_TRACK_THREAD;
+	const struct kl_export_span whole = {
+		.track = track,
+		.begin_ns = x->timeline->first_ns + span->begin,
+		.end_ns = x->timeline->first_ns + span->end,
+		.name = x->timeline->name[span->name],
+		.name_number = span->name,
+		.class = span->class,
+		.thread = thread,
+		.by = is_thread && span->class == KL_SPAN_READY && span->by ?
+			      x->scan->thread[span->by - 1] :
+			      NULL,
+		.cpu = is_thread && span->class == KL_SPAN_RUNNING ? (int)span->by - 1 : -1,
+		.event = span->record == KL_NO_RECORD ? 0 : span->record + 1ULL,
+		.args = args_of(x, track, thread),
+	};
+
+	/* The trace has only some switches of tasks that were not selected. */
+	if (is_thread && x->scan->partial && !thread->followed)
+		return 0;
+	x->counts.spans++;
+	return x->ops->span ? x->ops->span(x, &whole) : 0;
+}
+
+static int take_point(void *context, const struct kl_counter *counter, const struct kl_point *point)
+{
+	struct kl_export *x = context;
+	const struct kl_export_point whole = {
+		.ns = x->timeline->first_ns + point->ns,
+		.variable = kl_schema_variable(x->schema, counter->variable),
+		.scope = x->timeline->scope[counter->variable],
+		.id = counter->id,
+		.number = (size_t)(counter - x->timeline->counter),
+		.value = point->value,
+	};
+
+	return x->ops->point ? x->ops->point(x, &whole) : 0;
+}
+
+/* ----------------------------------------------------------------- arguments */
+
+static struct kl_export_args *call_of(struct kl_export *x, const struct kl_event *event)
+{
+	const int64_t number = kl_timeline_thread_of(x->timeline, event->task.tid);
+
+	if (number < 0 || (size_t)number >= x->scan->n_threads)
+		return NULL;
+	if (!x->calls[number])
+		x->calls[number] = calloc(1, sizeof(*x->calls[number]));
+	return x->calls[number];
+}
+
+/* Before the event ends a span: its result belongs to it. */
+static int add_results(struct kl_export *x, const struct kl_event *event)
+{
+	struct kl_export_args *call;
+
+	if (event->event_class->kind != KL_CLASS_SYSCALL_EXIT) {
+		kl_export_args_reset(&x->args);
+		kl_export_args_add(&x->args, event);
+		return x->args.text.error ? -ENOMEM : 0;
+	}
+	call = call_of(x, event);
+	if (!call)
+		return -ENOMEM;
+	kl_export_args_add(call, event);
+	return call->text.error ? -ENOMEM : 0;
+}
+
+/* After the event has begun one. */
+static int set_arguments(struct kl_export *x, const struct kl_event *event)
+{
+	struct kl_export_args *call = call_of(x, event);
+
+	if (!call)
+		return -ENOMEM;
+	kl_export_args_reset(call);
+	kl_export_args_add(call, event);
+	return call->text.error ? -ENOMEM : 0;
+}
+
+/* ------------------------------------------------------------------- reading */
+
+static int add_sample(struct kl_export *x, const struct kl_event *event)
+{
+	const int64_t path = x->profile ? kl_profile_path_of(x->profile, event) : -ENOENT;
+	struct kl_export_sample sample = { .event = event, .path = (uint32_t)path };
+
+	if (path < 0)
+		return path == -ENOENT ? 0 : (int)path;
+	if (x->timeline) {
+		const int64_t number = kl_timeline_thread_of(x->timeline, event->task.tid);
+
+		if (number < 0)
+			return -ENOMEM;
+		sample.thread = x->scan->thread[number];
+	}
+	x->counts.samples++;
+	return x->ops->sample ? x->ops->sample(x, &sample) : 0;
+}
+
+static int add_event(struct kl_export *x, const struct kl_event *event)
+{
+	const struct kl_item item = { .kind = KL_ITEM_EVENT, .event = event };
+	const bool has_args = x->timeline && x->ops->has_args;
+	int error;
+
+	x->counts.records++;
+	x->event = event;
+	x->last_ns = event->ns > x->last_ns ? event->ns : x->last_ns;
+	error = has_args ? add_results(x, event) : 0;
+	if (!error && x->timeline)
+		error = kl_timeline_add(x->timeline, &item);
+	if (!error && has_args && event->event_class->kind == KL_CLASS_SYSCALL_ENTRY)
+		error = set_arguments(x, event);
+	if (!error && x->ops->record)
+		error = x->ops->record(x, event);
+	error = error ?: add_sample(x, event);
+	return error ?: kl_export_flush(x);
+}
+
+static int add_loss(struct kl_export *x, const struct kl_item *item)
+{
+	int error = x->timeline ? kl_timeline_add(x->timeline, item) : 0;
+
+	if (item->loss->kind != KL_LOSS_UNSEEN)
+		x->counts.lost += item->loss->records;
+	return error ?: x->ops->loss ? x->ops->loss(x, item->loss) : 0;
+}
+
+/* Returns 1, or 0 at the end of what is wanted. */
+static int next(struct kl_export *x, struct kl_item *item)
+{
+	uint64_t since;
+
+	while (kl_trace_next(x->trace, item) > 0) {
+		if (item->kind != KL_ITEM_EVENT)
+			return 1;
+		x->first_ns = x->first_ns ?: item->event->ns;
+		since = item->event->ns - x->first_ns;
+		if (item->event->ns > x->first_ns && since > x->options->to_ns)
+			return 0;
+		if (item->event->ns <= x->first_ns ? !x->options->from_ns :
+						     since >= x->options->from_ns)
+			return 1;
+	}
+	return 0;
+}
+
+static int scan(struct kl_export *x)
+{
+	static const struct kl_timeline_sink nothing = { NULL, NULL, NULL };
+	struct kl_item item;
+	int error = 0;
+
+	x->scan = kl_timeline_create_stream(x->trace, &nothing);
+	if (!x->scan)
+		return -ENOMEM;
+	while (!error && next(x, &item))
+		error = kl_timeline_add(x->scan, &item);
+	kl_trace_rewind(x->trace);
+	error = error ?: kl_timeline_finish(x->scan);
+	x->calls = error ? NULL : calloc(x->scan->n_threads + 1, sizeof(*x->calls));
+	x->counts.omitted = x->scan->counts.omitted;
+	x->first_ns = 0;
+	return error ?: x->calls ? 0 : -ENOMEM;
+}
+
+static int begin(struct kl_export *x)
+{
+	int error = x->ops->has_spans ? scan(x) : 0;
+
+	if (error)
+		return error;
+	x->profile = kl_profile_create(x->schema, x->options->sample);
+	if (!x->profile && (errno != ENOENT || x->ops->needs_samples || x->options->sample))
+		return -errno;
+	kl_error_clear();
+	x->state = calloc(1, x->ops->state_bytes + 1);
+	return x->state ? x->ops->begin(x) : -ENOMEM;
+}
+
+static int read_all(struct kl_export *x, const struct kl_timeline_sink *sink)
+{
+	struct kl_item item;
+	int error = 0;
+
+	if (x->ops->has_spans) {
+		x->timeline = kl_timeline_create_stream(x->trace, sink);
+		if (!x->timeline)
+			return -ENOMEM;
+	}
+	while (!error && next(x, &item))
+		error = item.kind == KL_ITEM_LOSS ? add_loss(x, &item) : add_event(x, item.event);
+	if (!error && x->timeline)
+		error = kl_timeline_finish(x->timeline);
+	return error ?: x->ops->end(x);
+}
+
+static void clean(struct kl_export *x)
+{
+	if (x->state && x->ops->clean)
+		x->ops->clean(x);
+	for (size_t i = 0; x->calls && i < x->scan->n_threads; i++) {
+		if (x->calls[i])
+			kl_buffer_deinit(&x->calls[i]->text);
+		free(x->calls[i]);
+	}
+	free(x->calls);
+	kl_buffer_deinit(&x->args.text);
+	kl_buffer_deinit(&x->out);
+	kl_timeline_destroy(x->scan);
+	kl_timeline_destroy(x->timeline);
+	kl_profile_destroy(x->profile);
+	free(x->state);
+}
+
+int kl_export(struct kl_trace *trace, const struct kl_export_format *format,
+	      const struct kl_export_options *options, FILE *file, const char *path,
+	      struct kl_export_counts *counts)
+{
+	struct kl_export x = {
+		.trace = trace,
+		.schema = kl_trace_schema(trace),
+		.options = options,
+		.ops = ops_of(format),
+		.file = file,
+		.path = path,
+	};
+	const struct kl_timeline_sink sink = { take_span, take_point, &x };
+	int error;
+
+	kl_trace_rewind(trace);
+	error = begin(&x);
+	error = error ?: read_all(&x, &sink);
+	error = error ?: write_out(&x);
+	*counts = x.counts;
+	clean(&x);
+	return error;
+}

@@ -1,0 +1,702 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Perfetto's protobuf (perfetto.proto). Switches and wakeups of tasks are written as the ftrace
+ * events that Perfetto knows, so that it shows CPUs and states in its own way; everything else is
+ * track events: system calls and other events on the tracks of threads, the reasons of waits on a
+ * track below each, interrupts, disks, marks and losses on tracks of their own. Names are written
+ * once (interned).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kernlens/internal.h>
+#include "../../base/base.h"
+#include "../../base/table.h"
+#include "../values.h"
+#include "export.h"
+#include "perfetto.pb-c.h"
+
+#define SEQUENCE 1
+#define STATE_CLEARED 1
+#define NEEDS_STATE 2
+#define CLOCK_REALTIME_ID 1
+#define CLOCK_BOOTTIME_ID 6
+
+/* The first fixed priority that is not real-time, as the scheduler counts them. */
+#define PRIO_BASE 100
+
+/* In the upper bits of the number of a track; others are kinds. */
+#define TRACK_OF_THREAD 1ULL
+#define TRACK_OF_STATES 2ULL
+#define TRACK_OF_COUNTER 3ULL
+#define TRACK_OF_KIND 16ULL
+#define TRACK_SHIFT 56
+
+/* Key: address of a text that stays where it is. @number: plus 1; 0: new */
+struct interned {
+	uint64_t key;
+	uint64_t number;
+};
+
+/**
+ * struct perfetto - state of the format
+ * @text: scratch, for one packet
+ * @names: bit by the number of a name: it has been written
+ * @frames, @paths: the same for functions and paths of the profile
+ * @fields, @objects: struct interned
+ */
+struct perfetto {
+	struct kl_buffer text;
+	struct kl_buffer names;
+	struct kl_buffer frames;
+	struct kl_buffer paths;
+	struct kl_hash fields;
+	struct kl_hash objects;
+	bool begun;
+};
+
+static int put(struct kl_export *x, Perfetto__TracePacket *packet)
+{
+	struct perfetto *p = x->state;
+	Perfetto__Trace trace = PERFETTO__TRACE__INIT;
+	size_t bytes;
+	char *at;
+
+	packet->has_trusted_packet_sequence_id = true;
+	packet->trusted_packet_sequence_id = SEQUENCE;
+	packet->has_sequence_flags = true;
+	packet->sequence_flags = NEEDS_STATE | (p->begun ? 0 : STATE_CLEARED);
+	p->begun = true;
+	trace.n_packet = 1;
+	trace.packet = &packet;
+	bytes = perfetto__trace__get_packed_size(&trace);
+	at = kl_buffer_reserve(&x->out, bytes);
+	if (!at)
+		return -ENOMEM;
+	x->out.length += perfetto__trace__pack(&trace, (uint8_t *)at);
+	return kl_export_flush(x);
+}
+
+static int put_interned(struct kl_export *x, Perfetto__InternedData *data)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+
+	packet.interned_data = data;
+	return put(x, &packet);
+}
+
+/* Text as protobuf takes it, valid until the next one. NULL: out of memory */
+static char *text_of(struct perfetto *p, const char *text)
+{
+	kl_buffer_reset(&p->text);
+	kl_export_utf8(&p->text, text, strlen(text));
+	kl_buffer_add_char(&p->text, 0);
+	return p->text.error ? NULL : p->text.data;
+}
+
+/* Note that a number has been written. Returns 1 if it had not been, 0, or -ENOMEM. */
+static int note(struct kl_buffer *bits, uint64_t number)
+{
+	const char bit = (char)(1 << (number & 7));
+
+	while (bits->length <= number >> 3 && !bits->error)
+		kl_buffer_add_char(bits, 0);
+	if (bits->error)
+		return -ENOMEM;
+	if (bits->data[number >> 3] & bit)
+		return 0;
+	bits->data[number >> 3] |= bit;
+	return 1;
+}
+
+/* ----------------------------------------------------------------- interning */
+
+static int intern_name(struct kl_export *x, uint32_t number)
+{
+	struct perfetto *p = x->state;
+	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	Perfetto__InternedName name = PERFETTO__INTERNED_NAME__INIT, *one = &name;
+	int new = note(&p->names, number);
+
+	if (new <= 0)
+		return new;
+	name.has_iid = true;
+	name.iid = number + 1ULL;
+	name.name = text_of(p, x->timeline->name[number]);
+	data.n_event_names = 1;
+	data.event_names = &one;
+	return name.name ? put_interned(x, &data) : -ENOMEM;
+}
+
+/* The number of a field's name, or -errno. */
+static int64_t intern_field(struct kl_export *x, const char *field)
+{
+	struct perfetto *p = x->state;
+	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	Perfetto__InternedName name = PERFETTO__INTERNED_NAME__INIT, *one = &name;
+	struct interned *entry = kl_hash_get(&p->fields, (uintptr_t)field);
+	int error;
+
+	if (!entry || entry->number)
+		return entry ? (int64_t)entry->number : -ENOMEM;
+	entry->number = p->fields.count;
+	name.has_iid = true;
+	name.iid = entry->number;
+	name.name = (char *)field;
+	data.n_debug_annotation_names = 1;
+	data.debug_annotation_names = &one;
+	error = put_interned(x, &data);
+	return error ?: (int64_t)name.iid;
+}
+
+static int64_t intern_object(struct kl_export *x, const char *object)
+{
+	struct perfetto *p = x->state;
+	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	Perfetto__InternedString path = PERFETTO__INTERNED_STRING__INIT, *one = &path;
+	Perfetto__Mapping mapping = PERFETTO__MAPPING__INIT, *map = &mapping;
+	struct interned *entry = kl_hash_get(&p->objects, (uintptr_t)object);
+	uint64_t number;
+	int error;
+
+	if (!entry || entry->number)
+		return entry ? (int64_t)entry->number : -ENOMEM;
+	entry->number = p->objects.count;
+	number = entry->number;
+	path.has_iid = true;
+	path.iid = number;
+	path.has_str = true;
+	path.str.data = (uint8_t *)object;
+	path.str.len = strlen(object);
+	mapping.has_iid = true;
+	mapping.iid = number;
+	mapping.n_path_string_ids = 1;
+	mapping.path_string_ids = &number;
+	data.n_mapping_paths = 1;
+	data.mapping_paths = &one;
+	data.n_mappings = 1;
+	data.mappings = &map;
+	error = put_interned(x, &data);
+	return error ?: (int64_t)number;
+}
+
+static int intern_function(struct kl_export *x, uint32_t number)
+{
+	const struct kl_profile_function *function =
+		(const struct kl_profile_function *)x->profile->functions.element + number;
+	struct perfetto *p = x->state;
+	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	Perfetto__InternedString name = PERFETTO__INTERNED_STRING__INIT, *one = &name;
+	Perfetto__Frame frame = PERFETTO__FRAME__INIT, *of = &frame;
+	int new = note(&p->frames, number);
+	int64_t mapping;
+
+	if (new <= 0)
+		return new;
+	mapping = intern_object(x, function->object);
+	if (mapping < 0)
+		return (int)mapping;
+	name.has_iid = true;
+	name.iid = number + 1ULL;
+	name.has_str = true;
+	name.str.data = (uint8_t *)function->name;
+	name.str.len = strlen(function->name);
+	frame.has_iid = true;
+	frame.iid = name.iid;
+	frame.has_function_name_id = true;
+	frame.function_name_id = name.iid;
+	frame.has_mapping_id = true;
+	frame.mapping_id = (uint64_t)mapping;
+	/* Frames of one mapping and place are taken as one. */
+	frame.has_rel_pc = true;
+	frame.rel_pc = name.iid;
+	data.n_function_names = 1;
+	data.function_names = &one;
+	data.n_frames = 1;
+	data.frames = &of;
+	return put_interned(x, &data);
+}
+
+static int intern_path(struct kl_export *x, uint32_t number)
+{
+	const struct kl_profile_path *path = &x->profile->path[number];
+	struct perfetto *p = x->state;
+	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	Perfetto__Callstack stack = PERFETTO__CALLSTACK__INIT, *one = &stack;
+	int new = note(&p->paths, number);
+	int error = new < 0 ? new : 0;
+
+	if (new <= 0)
+		return error;
+	for (unsigned int i = 0; i < path->n && !error; i++)
+		error = intern_function(x, path->frame[i].function);
+	if (error)
+		return error;
+	stack.has_iid = true;
+	stack.iid = number + 1ULL;
+	stack.n_frame_ids = path->n;
+	stack.frame_ids = malloc((path->n + 1) * sizeof(*stack.frame_ids));
+	if (!stack.frame_ids)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < path->n; i++)
+		stack.frame_ids[i] = path->frame[i].function + 1ULL;
+	data.n_callstacks = 1;
+	data.callstacks = &one;
+	error = put_interned(x, &data);
+	free(stack.frame_ids);
+	return error;
+}
+
+static int put_categories(struct kl_export *x)
+{
+	Perfetto__InternedName name[KL_TRACK_KINDS], *list[KL_TRACK_KINDS];
+	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+
+	for (unsigned int i = 0; i < KL_TRACK_KINDS; i++) {
+		perfetto__interned_name__init(&name[i]);
+		name[i].has_iid = true;
+		name[i].iid = i + 1;
+		name[i].name = (char *)kl_track_kind_name((enum kl_track_kind)i);
+		list[i] = &name[i];
+	}
+	data.n_event_categories = KL_TRACK_KINDS;
+	data.event_categories = list;
+	return put_interned(x, &data);
+}
+
+/* -------------------------------------------------------------------- tracks */
+
+static uint64_t track_number(const struct kl_track *track)
+{
+	switch (track->kind) {
+	case KL_TRACK_THREAD:
+		return TRACK_OF_STATES << TRACK_SHIFT | track->id;
+	case KL_TRACK_SYSCALL:
+	case KL_TRACK_EVENT:
+		return TRACK_OF_THREAD << TRACK_SHIFT | track->id;
+	default:
+		return (TRACK_OF_KIND + track->kind) << TRACK_SHIFT | track->id;
+	}
+}
+
+static int put_descriptor(struct kl_export *x, Perfetto__TrackDescriptor *track, uint64_t number)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+
+	track->has_uuid = true;
+	track->uuid = number;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_DESCRIPTOR;
+	packet.track_descriptor = track;
+	return put(x, &packet);
+}
+
+static int put_thread(struct kl_export *x, const struct kl_timeline_thread *thread)
+{
+	Perfetto__TrackDescriptor track = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Perfetto__ThreadDescriptor of = PERFETTO__THREAD_DESCRIPTOR__INIT;
+	const uint64_t id = (uint64_t)(uint32_t)thread->tid;
+	int error;
+
+	of.has_pid = true;
+	of.pid = thread->pid ? thread->pid : thread->tid;
+	of.has_tid = true;
+	of.tid = thread->tid;
+	of.thread_name = text_of(x->state, kl_export_comm(x, thread));
+	track.thread = &of;
+	if (!of.thread_name)
+		return -ENOMEM;
+	error = put_descriptor(x, &track, TRACK_OF_THREAD << TRACK_SHIFT | id);
+	if (error || !thread->state || (x->scan->partial && !thread->followed))
+		return error;
+	track.thread = NULL;
+	track.name = "states and reasons";
+	track.has_parent_uuid = true;
+	track.parent_uuid = track.uuid;
+	return put_descriptor(x, &track, TRACK_OF_STATES << TRACK_SHIFT | id);
+}
+
+static int put_track(struct kl_export *x, const struct kl_track *of)
+{
+	Perfetto__TrackDescriptor track = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	struct kl_buffer name = { 0 };
+	int error = 0;
+
+	kl_export_track_name(of, &name);
+	if (name.error)
+		return -ENOMEM;
+	track.name = name.data;
+	/* Perfetto shows what runs on CPUs from the switches. */
+	if (*name.data && of->kind != KL_TRACK_CPU)
+		error = put_descriptor(x, &track, track_number(of));
+	kl_buffer_deinit(&name);
+	return error;
+}
+
+static int put_counter(struct kl_export *x, size_t number)
+{
+	const struct kl_counter *counter = &x->scan->counter[number];
+	const struct kl_variable *variable = kl_schema_variable(x->schema, counter->variable);
+	Perfetto__TrackDescriptor track = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Perfetto__CounterDescriptor of = PERFETTO__COUNTER_DESCRIPTOR__INIT;
+	char name[96];
+
+	snprintf(name, sizeof(name), "%.64s", variable->name);
+	if (x->scan->scope[counter->variable] == KL_COUNTER_CPU)
+		snprintf(name, sizeof(name), "CPU %llu %.64s", (unsigned long long)counter->id,
+			 variable->name);
+	if (x->scan->scope[counter->variable] == KL_COUNTER_THREAD) {
+		track.has_parent_uuid = true;
+		track.parent_uuid = TRACK_OF_THREAD << TRACK_SHIFT | counter->id;
+	}
+	if (*variable->unit)
+		of.unit_name = (char *)variable->unit;
+	track.name = name;
+	track.counter = &of;
+	return put_descriptor(x, &track, TRACK_OF_COUNTER << TRACK_SHIFT | number);
+}
+
+/* --------------------------------------------------------------------- start */
+
+/* Perfetto takes times as those of the clock since boot; here, that is the wall clock. */
+static int put_clocks(struct kl_export *x)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__ClockSnapshot snapshot = PERFETTO__CLOCK_SNAPSHOT__INIT;
+	Perfetto__ClockSnapshot__Clock clock[2], *list[] = { &clock[0], &clock[1] };
+
+	for (unsigned int i = 0; i < KL_ARRAY_SIZE(clock); i++) {
+		perfetto__clock_snapshot__clock__init(&clock[i]);
+		clock[i].has_clock_id = true;
+		clock[i].clock_id = i ? CLOCK_REALTIME_ID : CLOCK_BOOTTIME_ID;
+		clock[i].has_timestamp = true;
+		clock[i].timestamp = x->scan->first_ns;
+	}
+	snapshot.n_clocks = KL_ARRAY_SIZE(clock);
+	snapshot.clocks = list;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_CLOCK_SNAPSHOT;
+	packet.clock_snapshot = &snapshot;
+	return put(x, &packet);
+}
+
+static int put_system(struct kl_export *x)
+{
+	const struct kl_trace_info *info = kl_trace_about(x->trace);
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__SystemInfo system = PERFETTO__SYSTEM_INFO__INIT;
+	Perfetto__Utsname name = PERFETTO__UTSNAME__INIT;
+
+	name.sysname = "Linux";
+	name.release = (char *)info->kernel_release;
+	name.version = (char *)info->kernel_version;
+	name.machine = "x86_64";
+	system.utsname = &name;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_SYSTEM_INFO;
+	packet.system_info = &system;
+	return put(x, &packet);
+}
+
+static int put_process(struct kl_export *x, const struct kl_timeline_thread *thread)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__ProcessTree tree = PERFETTO__PROCESS_TREE__INIT;
+	Perfetto__ProcessTree__Process process = PERFETTO__PROCESS_TREE__PROCESS__INIT;
+	Perfetto__ProcessTree__Process *one = &process;
+	char *comm = text_of(x->state, kl_export_comm(x, thread));
+
+	process.has_pid = true;
+	process.pid = thread->tid;
+	process.n_cmdline = 1;
+	process.cmdline = &comm;
+	process.has_cmdline_is_comm = true;
+	process.cmdline_is_comm = true;
+	tree.n_processes = 1;
+	tree.processes = &one;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_PROCESS_TREE;
+	packet.process_tree = &tree;
+	return comm ? put(x, &packet) : -ENOMEM;
+}
+
+static int begin_perfetto(struct kl_export *x)
+{
+	struct perfetto *p = x->state;
+	int error;
+
+	p->fields.size = sizeof(struct interned);
+	p->objects.size = sizeof(struct interned);
+	error = put_clocks(x);
+	error = error ?: put_system(x);
+	error = error ?: put_categories(x);
+	for (size_t i = 0; i < x->scan->n_threads && !error; i++) {
+		const struct kl_timeline_thread *thread = x->scan->thread[i];
+
+		if (thread->tid && (!thread->pid || thread->pid == thread->tid))
+			error = put_process(x, thread);
+		if (thread->tid)
+			error = error ?: put_thread(x, thread);
+	}
+	for (size_t i = 0; i < x->scan->counts.tracks && !error; i++)
+		error = put_track(x, x->scan->track[i]);
+	for (size_t i = 0; i < x->scan->n_counters && !error; i++)
+		error = put_counter(x, i);
+	return error;
+}
+
+/* -------------------------------------------------------------- ftrace events */
+
+static int put_ftrace(struct kl_export *x, const struct kl_event *event, Perfetto__FtraceEvent *one)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__FtraceEventBundle bundle = PERFETTO__FTRACE_EVENT_BUNDLE__INIT;
+
+	one->has_timestamp = true;
+	one->timestamp = event->ns;
+	one->has_pid = true;
+	one->pid = (uint32_t)event->task.tid;
+	bundle.has_cpu = true;
+	bundle.cpu = event->cpu;
+	bundle.n_event = 1;
+	bundle.event = &one;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_FTRACE_EVENTS;
+	packet.ftrace_events = &bundle;
+	return put(x, &packet);
+}
+
+/* A command name as valid UTF-8, in the caller's buffer. */
+static char *comm_of(const struct kl_event *event, const char *field, char text[128])
+{
+	struct kl_buffer valid = { 0 };
+
+	kl_timeline_text(event, field, text);
+	kl_export_utf8(&valid, text, strlen(text));
+	kl_buffer_add_char(&valid, 0);
+	snprintf(text, 128, "%s", valid.error ? "" : valid.data);
+	kl_buffer_deinit(&valid);
+	return text;
+}
+
+static int put_switch(struct kl_export *x, const struct kl_event *event)
+{
+	Perfetto__FtraceEvent one = PERFETTO__FTRACE_EVENT__INIT;
+	Perfetto__SchedSwitch of = PERFETTO__SCHED_SWITCH__INIT;
+	char prev[128], next[128];
+
+	of.prev_comm = comm_of(event, "prev_comm", prev);
+	of.has_prev_pid = true;
+	of.prev_pid = (int32_t)kl_number_of(event, "prev_tid");
+	of.has_prev_prio = true;
+	of.prev_prio = (int32_t)kl_number_of(event, "prev_prio") + PRIO_BASE;
+	of.has_prev_state = true;
+	of.prev_state = kl_number_of(event, "prev_state");
+	of.next_comm = comm_of(event, "next_comm", next);
+	of.has_next_pid = true;
+	of.next_pid = (int32_t)kl_number_of(event, "next_tid");
+	of.has_next_prio = true;
+	of.next_prio = (int32_t)kl_number_of(event, "next_prio") + PRIO_BASE;
+	one.event_case = PERFETTO__FTRACE_EVENT__EVENT_SCHED_SWITCH;
+	one.sched_switch = &of;
+	return put_ftrace(x, event, &one);
+}
+
+static int put_wakeup(struct kl_export *x, const struct kl_event *event,
+		      Perfetto__FtraceEvent__EventCase kind)
+{
+	Perfetto__FtraceEvent one = PERFETTO__FTRACE_EVENT__INIT;
+	Perfetto__SchedWakeup of = PERFETTO__SCHED_WAKEUP__INIT;
+	char comm[128];
+
+	of.comm = comm_of(event, "comm", comm);
+	of.has_pid = true;
+	of.pid = (int32_t)kl_number_of(event, "tid");
+	of.has_prio = true;
+	of.prio = (int32_t)kl_number_of(event, "prio") + PRIO_BASE;
+	of.has_success = true;
+	of.success = 1;
+	of.has_target_cpu = true;
+	of.target_cpu = (int32_t)kl_number_of(event, "target_cpu");
+	one.event_case = kind;
+	one.sched_waking = &of;
+	return put_ftrace(x, event, &one);
+}
+
+static int add_record(struct kl_export *x, const struct kl_event *event)
+{
+	const char *name = event->event_class->name;
+
+	if (strncmp(name, "sched_", 6) != 0)
+		return 0;
+	if (!strcmp(name, "sched_switch"))
+		return put_switch(x, event);
+	if (!strcmp(name, "sched_waking"))
+		return put_wakeup(x, event, PERFETTO__FTRACE_EVENT__EVENT_SCHED_WAKING);
+	if (!strcmp(name, "sched_wakeup"))
+		return put_wakeup(x, event, PERFETTO__FTRACE_EVENT__EVENT_SCHED_WAKEUP);
+	if (!strcmp(name, "sched_wakeup_new"))
+		return put_wakeup(x, event, PERFETTO__FTRACE_EVENT__EVENT_SCHED_WAKEUP_NEW);
+	return 0;
+}
+
+/* -------------------------------------------------------------- track events */
+
+static int put_event(struct kl_export *x, Perfetto__TrackEvent *event, uint64_t ns)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+
+	packet.has_timestamp = true;
+	packet.timestamp = ns;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT;
+	packet.track_event = event;
+	return put(x, &packet);
+}
+
+/* The arguments of a span. Returns 0 or -errno; texts are in @text, which must not move. */
+static int annotate(struct kl_export *x, const struct kl_export_args *args,
+		    Perfetto__DebugAnnotation *to, struct kl_buffer *text)
+{
+	if (!kl_buffer_reserve(text, args->text.length + args->n))
+		return -ENOMEM;
+	for (unsigned int i = 0; i < args->n; i++) {
+		const struct kl_export_arg arg = kl_export_arg_of(args, i);
+		const int64_t name = intern_field(x, arg.name);
+
+		if (name < 0)
+			return (int)name;
+		perfetto__debug_annotation__init(&to[i]);
+		to[i].name_field_case = PERFETTO__DEBUG_ANNOTATION__NAME_FIELD_NAME_IID;
+		to[i].name_iid = (uint64_t)name;
+		if (arg.type == KL_EXPORT_TEXT) {
+			to[i].value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_STRING_VALUE;
+			to[i].string_value = text->data + text->length;
+			kl_buffer_add(text, arg.text, arg.length);
+			kl_buffer_add_char(text, 0);
+		} else if (arg.type == KL_EXPORT_SIGNED) {
+			to[i].value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_INT_VALUE;
+			to[i].int_value = (int64_t)arg.number;
+		} else {
+			to[i].value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_UINT_VALUE;
+			to[i].uint_value = arg.number;
+		}
+	}
+	return text->error ? -ENOMEM : 0;
+}
+
+static int put_slice(struct kl_export *x, const struct kl_export_span *span,
+		     Perfetto__TrackEvent *event)
+{
+	Perfetto__TrackEvent end = PERFETTO__TRACK_EVENT__INIT;
+	const bool instant = span->track->kind == KL_TRACK_EVENT ||
+			     span->track->kind == KL_TRACK_MARK;
+	int error;
+
+	event->type = instant ? PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT :
+				PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN;
+	error = put_event(x, event, span->begin_ns);
+	if (error || instant)
+		return error;
+	end.has_type = true;
+	end.type = PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END;
+	end.has_track_uuid = true;
+	end.track_uuid = event->track_uuid;
+	return put_event(x, &end, span->end_ns);
+}
+
+static int add_span(struct kl_export *x, const struct kl_export_span *span)
+{
+	Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
+	Perfetto__DebugAnnotation args[KL_EXPORT_ARGS_MAX], *list[KL_EXPORT_ARGS_MAX];
+	uint64_t category = (uint64_t)span->track->kind + 1;
+	struct kl_buffer text = { 0 };
+	int error;
+
+	/* A state of running has nothing that Perfetto does not show from the switches. */
+	if (span->track->kind == KL_TRACK_CPU ||
+	    (span->track->kind == KL_TRACK_THREAD && span->class == KL_SPAN_RUNNING))
+		return 0;
+	error = intern_name(x, span->name_number);
+	if (!error && span->args)
+		error = annotate(x, span->args, args, &text);
+	for (unsigned int i = 0; i < KL_EXPORT_ARGS_MAX; i++)
+		list[i] = &args[i];
+	event.n_category_iids = 1;
+	event.category_iids = &category;
+	event.n_debug_annotations = span->args ? span->args->n : 0;
+	event.debug_annotations = list;
+	event.has_type = true;
+	event.has_track_uuid = true;
+	event.track_uuid = track_number(span->track);
+	event.name_field_case = PERFETTO__TRACK_EVENT__NAME_FIELD_NAME_IID;
+	event.name_iid = span->name_number + 1ULL;
+	error = error ?: put_slice(x, span, &event);
+	kl_buffer_deinit(&text);
+	return error;
+}
+
+static int add_point(struct kl_export *x, const struct kl_export_point *point)
+{
+	Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
+
+	event.has_type = true;
+	event.type = PERFETTO__TRACK_EVENT__TYPE__TYPE_COUNTER;
+	event.has_track_uuid = true;
+	event.track_uuid = TRACK_OF_COUNTER << TRACK_SHIFT | point->number;
+	event.counter_value_field_case = PERFETTO__TRACK_EVENT__COUNTER_VALUE_FIELD_COUNTER_VALUE;
+	event.counter_value = point->value;
+	return put_event(x, &event, point->ns);
+}
+
+static int add_sample(struct kl_export *x, const struct kl_export_sample *sample)
+{
+	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+	Perfetto__PerfSample of = PERFETTO__PERF_SAMPLE__INIT;
+	int error = intern_path(x, sample->path);
+
+	if (error)
+		return error;
+	of.has_cpu = true;
+	of.cpu = sample->event->cpu;
+	of.has_pid = true;
+	of.pid = (uint32_t)sample->event->task.pid;
+	of.has_tid = true;
+	of.tid = (uint32_t)sample->event->task.tid;
+	of.has_callstack_iid = true;
+	of.callstack_iid = sample->path + 1ULL;
+	packet.has_timestamp = true;
+	packet.timestamp = sample->event->ns;
+	packet.data_case = PERFETTO__TRACE_PACKET__DATA_PERF_SAMPLE;
+	packet.perf_sample = &of;
+	return put(x, &packet);
+}
+
+static int end_perfetto(struct kl_export *x)
+{
+	(void)x;
+	return 0;
+}
+
+static void clean_perfetto(struct kl_export *x)
+{
+	struct perfetto *p = x->state;
+
+	kl_buffer_deinit(&p->text);
+	kl_buffer_deinit(&p->names);
+	kl_buffer_deinit(&p->frames);
+	kl_buffer_deinit(&p->paths);
+	kl_hash_deinit(&p->fields);
+	kl_hash_deinit(&p->objects);
+}
+
+const struct kl_export_ops kl_export_perfetto = {
+	.format = { .name = "perfetto",
+		    .extension = "pftrace",
+		    .help = "Perfetto's protobuf, for ui.perfetto.dev and trace_processor" },
+	.has_spans = true,
+	.has_args = true,
+	.state_bytes = sizeof(struct perfetto),
+	.begin = begin_perfetto,
+	.record = add_record,
+	.span = add_span,
+	.point = add_point,
+	.sample = add_sample,
+	.end = end_perfetto,
+	.clean = clean_perfetto,
+};
