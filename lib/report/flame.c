@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../base/base.h"
+#include "../format/print.h"
 #include "flame.h"
 
 struct kl_flame *kl_flame_create(void)
@@ -100,8 +101,12 @@ void kl_flame_sort(struct kl_flame_node *node)
 /* Separators must not occur in a name. */
 static void add_name(struct kl_buffer *line, const char *name)
 {
-	for (; *name; name++)
-		kl_buffer_add_char(line, *name == ';' || (unsigned char)*name < ' ' ? '_' : *name);
+	const size_t from = line->length;
+
+	kl_print_plain(line, name, strlen(name));
+	for (size_t i = from; i < line->length; i++)
+		if (line->data[i] == ';')
+			line->data[i] = '_';
 }
 
 static void fold(const struct kl_flame_node *node, struct kl_buffer *line, struct kl_buffer *to)

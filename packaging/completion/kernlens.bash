@@ -44,6 +44,11 @@ _kernlens_argument() {
 		words=$("$program" "$command" --help 2>/dev/null | sed -n 's/.* one of: \([a-z ]*\);.*/\1/p')
 		COMPREPLY=($(compgen -W "$words" -- "$current"))
 		;;
+	--to)
+		# The time of print and view has no words.
+		words=$("$program" "$command" --help 2>/dev/null | sed -n 's/^  \([a-z-]\+\)  \+[^-].*/\1/p')
+		[[ $command != export ]] || COMPREPLY=($(compgen -W "$words" -- "$current"))
+		;;
 	--time) COMPREPLY=($(compgen -W "relative wall" -- "$current")) ;;
 	--by)
 		words="process thread stack reason waker"
@@ -103,7 +108,7 @@ _kernlens_words() {
 		;;
 	history) COMPREPLY=($(compgen -W "print record plot" -- "$current")) ;;
 	help) COMPREPLY=($(compgen -W "$("$program" help --commands)" -- "$current")) ;;
-	print | report | view)
+	print | report | view | export)
 		[[ $command != report ]] || words="syscalls sleepers events"
 		compopt -o filenames
 		COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))

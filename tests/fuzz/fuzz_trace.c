@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A trace directory: metadata, two streams, stack traces, addresses; printed in each style, in the
- * reports, as a timeline, and converted to BER and back. Parts: 0 metadata (without one the tables' is used), 1
+ * reports, as a timeline, in all formats of export, and converted to BER and back. Parts: 0 metadata (without one the tables' is used), 1
  * and 2 the streams, 3 stack traces, 4 addresses.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <kernlens/addresses.h>
+#include <kernlens/export.h>
 #include <kernlens/locks.h>
 #include <kernlens/metadata.h>
 #include <kernlens/profile.h>
@@ -108,6 +110,27 @@ static void check_timeline(struct kl_trace *trace, size_t bytes)
 	kl_timeline_destroy(timeline);
 }
 
+static void check_exports(struct kl_trace *trace)
+{
+	const struct kl_export_options options = { .title = "title", .to_ns = UINT64_MAX };
+	const struct kl_export_format *format;
+	struct kl_export_counts counts;
+	char path[128];
+	FILE *file;
+	int error;
+
+	for (unsigned int i = 0; (format = kl_export_format(i)); i++) {
+		snprintf(path, sizeof(path), "%s/export", folder);
+		file = fopen(path, "w");
+		fuzz_assert(file);
+		error = kl_export(trace, format, &options, file, path, &counts);
+		/* No stack traces, or too many CPUs for a format. */
+		fuzz_assert(!error || error == -ENOENT || error == -E2BIG);
+		fclose(file);
+		unlink(path);
+	}
+}
+
 static void check_reports(struct kl_trace *trace)
 {
 	struct kl_locks *locks = kl_locks_create(kl_trace_schema(trace), true);
@@ -160,6 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		   kl_trace_about(trace));
 	check_timeline(trace, 1 << 20);
 	check_timeline(trace, 256);
+	check_exports(trace);
 	check_reports(trace);
 	kl_trace_close(trace);
 	return 0;

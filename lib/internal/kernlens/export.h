@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Traces in the formats of other programs (docs/export.md). Each format is a row of
+ * Traces in the formats of other programs. Each format is a row of
  * lib/report/export/formats.def.
  */
 #ifndef KERNLENS_EXPORT_H

@@ -9,6 +9,8 @@
 
 #include <kernlens/internal.h>
 #include "../../base/base.h"
+#include "../../base/plain.h"
+#include "../../format/print.h"
 #include "export.h"
 
 #define FLUSH_BYTES 65536
@@ -54,9 +56,27 @@ int kl_export_flush(struct kl_export *x)
 	return x->out.error || x->out.length > FLUSH_BYTES ? write_out(x) : 0;
 }
 
-const char *kl_export_comm(const struct kl_export *x, const struct kl_timeline_thread *thread)
+const char *kl_export_plain(struct kl_export *x, const char *text)
 {
-	return x->scan->name[thread->name];
+	struct kl_buffer plain = { 0 };
+	const char *kept;
+
+	if (kl_is_plain(text, strlen(text)))
+		return text;
+	kl_print_plain(&plain, text, strlen(text));
+	kl_buffer_add_char(&plain, 0);
+	kept = plain.data;
+	if (plain.error || kl_texts_keep(&x->texts, &kept)) {
+		x->out.error = -ENOMEM;
+		kept = "";
+	}
+	kl_buffer_deinit(&plain);
+	return kept;
+}
+
+const char *kl_export_comm(struct kl_export *x, const struct kl_timeline_thread *thread)
+{
+	return kl_export_plain(x, x->scan->name[thread->name]);
 }
 
 const struct kl_timeline_thread *kl_export_process(const struct kl_export *x,
@@ -163,7 +183,7 @@ static int take_span(void *context, const struct kl_track *track, const struct k
 		.track = track,
 		.begin_ns = x->timeline->first_ns + span->begin,
 		.end_ns = x->timeline->first_ns + span->end,
-		.name = x->timeline->name[span->name],
+		.name = kl_export_plain(x, x->timeline->name[span->name]),
 		.name_number = span->name,
 		.class = span->class,
 		.thread = thread,
@@ -172,6 +192,7 @@ static int take_span(void *context, const struct kl_track *track, const struct k
 			      NULL,
 		.cpu = is_thread && span->class == KL_SPAN_RUNNING ? (int)span->by - 1 : -1,
 		.event = span->record == KL_NO_RECORD ? 0 : span->record + 1ULL,
+		.end_event = x->event ? x->counts.records : 0,
 		.args = args_of(x, track, thread),
 	};
 
@@ -281,8 +302,10 @@ static int add_event(struct kl_export *x, const struct kl_event *event)
 
 static int add_loss(struct kl_export *x, const struct kl_item *item)
 {
-	int error = x->timeline ? kl_timeline_add(x->timeline, item) : 0;
+	int error;
 
+	x->event = NULL;
+	error = x->timeline ? kl_timeline_add(x->timeline, item) : 0;
 	if (item->loss->kind != KL_LOSS_UNSEEN)
 		x->counts.lost += item->loss->records;
 	return error ?: x->ops->loss ? x->ops->loss(x, item->loss) : 0;
@@ -352,6 +375,7 @@ static int read_all(struct kl_export *x, const struct kl_timeline_sink *sink)
 	}
 	while (!error && next(x, &item))
 		error = item.kind == KL_ITEM_LOSS ? add_loss(x, &item) : add_event(x, item.event);
+	x->event = NULL;
 	if (!error && x->timeline)
 		error = kl_timeline_finish(x->timeline);
 	return error ?: x->ops->end(x);
@@ -368,6 +392,7 @@ static void clean(struct kl_export *x)
 	}
 	free(x->calls);
 	kl_buffer_deinit(&x->args.text);
+	kl_texts_deinit(&x->texts);
 	kl_buffer_deinit(&x->out);
 	kl_timeline_destroy(x->scan);
 	kl_timeline_destroy(x->timeline);

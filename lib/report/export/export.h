@@ -26,7 +26,7 @@ enum kl_export_type {
  * struct kl_export_arg - a value that a span or event has
  * @name: belongs to the schema
  * @number: if it is no text
- * @text: of @length bytes, UTF-8; valid until the arguments change
+ * @text: of @length bytes, printable; valid until the arguments change
  */
 struct kl_export_arg {
 	const char *name;
@@ -55,7 +55,7 @@ struct kl_export_args {
  *          NULL: none
  * @by: KL_SPAN_READY: what has woken it; NULL: unknown
  * @cpu: where it runs, or -1
- * @event: number of the event with which it begins, from 1; 0: unknown
+ * @event, @end_event: numbers of the events with which it begins and ends, from 1; 0: unknown
  * @args: arguments and result of a system call, fields of an event; NULL: none
  */
 struct kl_export_span {
@@ -69,6 +69,7 @@ struct kl_export_span {
 	const struct kl_timeline_thread *by;
 	int cpu;
 	uint64_t event;
+	uint64_t end_event;
 	const struct kl_export_args *args;
 };
 
@@ -99,9 +100,10 @@ struct kl_export_sample {
  * @scan: all threads, and what they were called last; NULL if no spans are needed
  * @timeline: finds the spans; knows the names
  * @profile: has the paths; NULL: the trace has no stack traces
- * @event: that is being added
+ * @event: that is being added, the last of @counts; NULL: something else is
  * @calls: by the number of the thread, what its system call was given
  * @args: those of @event
+ * @texts: printable forms of some
  * @out: what has not been written to @file
  * @state: of the format
  */
@@ -119,6 +121,7 @@ struct kl_export {
 	struct kl_export_args **calls;
 	struct kl_export_args args;
 	struct kl_export_counts counts;
+	struct kl_texts texts;
 	FILE *file;
 	const char *path;
 	struct kl_buffer out;
@@ -155,7 +158,7 @@ struct kl_export_ops {
 int kl_export_flush(struct kl_export *x);
 
 /* The name of a thread: its last command name. */
-const char *kl_export_comm(const struct kl_export *x, const struct kl_timeline_thread *thread);
+const char *kl_export_comm(struct kl_export *x, const struct kl_timeline_thread *thread);
 
 /* The first thread of a thread's process, if the trace has it; else the thread itself. */
 const struct kl_timeline_thread *kl_export_process(const struct kl_export *x,
@@ -170,8 +173,11 @@ const char *kl_export_class_name(enum kl_span_class class);
 /* The ns that a sample stands for; 0: unknown, it counts as one. */
 uint64_t kl_export_period_ns(const struct kl_export *x);
 
-/* Append text as valid UTF-8 without NULs; other bytes become U+FFFD. */
-void kl_export_utf8(struct kl_buffer *to, const void *bytes, size_t length);
+/*
+ * The same text, or if it is not printable, one that is, as kl_print_plain() makes it: valid for as
+ * long as @text and @x. Without memory, an empty one; the error is reported by kl_export_flush().
+ */
+const char *kl_export_plain(struct kl_export *x, const char *text);
 
 /* Append values of an event, with their symbolic meaning if they have one. */
 void kl_export_args_add(struct kl_export_args *args, const struct kl_event *event);

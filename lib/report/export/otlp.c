@@ -82,7 +82,7 @@ static void add_args(struct kl_buffer *to, const struct kl_export_args *args)
 	}
 }
 
-static void add_resource(const struct kl_export *x, struct kl_buffer *to,
+static void add_resource(struct kl_export *x, struct kl_buffer *to,
 			 const struct kl_timeline_thread *process)
 {
 	const struct kl_trace_info *info = kl_trace_about(x->trace);

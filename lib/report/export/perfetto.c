@@ -13,6 +13,7 @@
 #include <kernlens/internal.h>
 #include "../../base/base.h"
 #include "../../base/table.h"
+#include "../../format/print.h"
 #include "../values.h"
 #include "export.h"
 #include "perfetto.pb-c.h"
@@ -41,13 +42,11 @@ struct interned {
 
 /**
  * struct perfetto - state of the format
- * @text: scratch, for one packet
  * @names: bit by the number of a name: it has been written
  * @frames, @paths: the same for functions and paths of the profile
  * @fields, @objects: struct interned
  */
 struct perfetto {
-	struct kl_buffer text;
 	struct kl_buffer names;
 	struct kl_buffer frames;
 	struct kl_buffer paths;
@@ -86,15 +85,6 @@ static int put_interned(struct kl_export *x, Perfetto__InternedData *data)
 	return put(x, &packet);
 }
 
-/* Text as protobuf takes it, valid until the next one. NULL: out of memory */
-static char *text_of(struct perfetto *p, const char *text)
-{
-	kl_buffer_reset(&p->text);
-	kl_export_utf8(&p->text, text, strlen(text));
-	kl_buffer_add_char(&p->text, 0);
-	return p->text.error ? NULL : p->text.data;
-}
-
 /* Note that a number has been written. Returns 1 if it had not been, 0, or -ENOMEM. */
 static int note(struct kl_buffer *bits, uint64_t number)
 {
@@ -123,10 +113,10 @@ static int intern_name(struct kl_export *x, uint32_t number)
 		return new;
 	name.has_iid = true;
 	name.iid = number + 1ULL;
-	name.name = text_of(p, x->timeline->name[number]);
+	name.name = (char *)kl_export_plain(x, x->timeline->name[number]);
 	data.n_event_names = 1;
 	data.event_names = &one;
-	return name.name ? put_interned(x, &data) : -ENOMEM;
+	return put_interned(x, &data);
 }
 
 /* The number of a field's name, or -errno. */
@@ -302,10 +292,8 @@ static int put_thread(struct kl_export *x, const struct kl_timeline_thread *thre
 	of.pid = thread->pid ? thread->pid : thread->tid;
 	of.has_tid = true;
 	of.tid = thread->tid;
-	of.thread_name = text_of(x->state, kl_export_comm(x, thread));
+	of.thread_name = (char *)kl_export_comm(x, thread);
 	track.thread = &of;
-	if (!of.thread_name)
-		return -ENOMEM;
 	error = put_descriptor(x, &track, TRACK_OF_THREAD << TRACK_SHIFT | id);
 	if (error || !thread->state || (x->scan->partial && !thread->followed))
 		return error;
@@ -402,7 +390,7 @@ static int put_process(struct kl_export *x, const struct kl_timeline_thread *thr
 	Perfetto__ProcessTree tree = PERFETTO__PROCESS_TREE__INIT;
 	Perfetto__ProcessTree__Process process = PERFETTO__PROCESS_TREE__PROCESS__INIT;
 	Perfetto__ProcessTree__Process *one = &process;
-	char *comm = text_of(x->state, kl_export_comm(x, thread));
+	char *comm = (char *)kl_export_comm(x, thread);
 
 	process.has_pid = true;
 	process.pid = thread->tid;
@@ -414,7 +402,7 @@ static int put_process(struct kl_export *x, const struct kl_timeline_thread *thr
 	tree.processes = &one;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_PROCESS_TREE;
 	packet.process_tree = &tree;
-	return comm ? put(x, &packet) : -ENOMEM;
+	return put(x, &packet);
 }
 
 static int begin_perfetto(struct kl_export *x)
@@ -462,17 +450,11 @@ static int put_ftrace(struct kl_export *x, const struct kl_event *event, Perfett
 	return put(x, &packet);
 }
 
-/* A command name as valid UTF-8, in the caller's buffer. */
-static char *comm_of(const struct kl_event *event, const char *field, char text[128])
+/* A command name; texts that are no fields are valid for as long as the trace is written. */
+static char *comm_of(struct kl_export *x, const struct kl_event *event, const char *field,
+		     char text[128])
 {
-	struct kl_buffer valid = { 0 };
-
-	kl_timeline_text(event, field, text);
-	kl_export_utf8(&valid, text, strlen(text));
-	kl_buffer_add_char(&valid, 0);
-	snprintf(text, 128, "%s", valid.error ? "" : valid.data);
-	kl_buffer_deinit(&valid);
-	return text;
+	return (char *)kl_export_plain(x, kl_timeline_text(event, field, text));
 }
 
 static int put_switch(struct kl_export *x, const struct kl_event *event)
@@ -481,14 +463,14 @@ static int put_switch(struct kl_export *x, const struct kl_event *event)
 	Perfetto__SchedSwitch of = PERFETTO__SCHED_SWITCH__INIT;
 	char prev[128], next[128];
 
-	of.prev_comm = comm_of(event, "prev_comm", prev);
+	of.prev_comm = comm_of(x, event, "prev_comm", prev);
 	of.has_prev_pid = true;
 	of.prev_pid = (int32_t)kl_number_of(event, "prev_tid");
 	of.has_prev_prio = true;
 	of.prev_prio = (int32_t)kl_number_of(event, "prev_prio") + PRIO_BASE;
 	of.has_prev_state = true;
 	of.prev_state = kl_number_of(event, "prev_state");
-	of.next_comm = comm_of(event, "next_comm", next);
+	of.next_comm = comm_of(x, event, "next_comm", next);
 	of.has_next_pid = true;
 	of.next_pid = (int32_t)kl_number_of(event, "next_tid");
 	of.has_next_prio = true;
@@ -505,7 +487,7 @@ static int put_wakeup(struct kl_export *x, const struct kl_event *event,
 	Perfetto__SchedWakeup of = PERFETTO__SCHED_WAKEUP__INIT;
 	char comm[128];
 
-	of.comm = comm_of(event, "comm", comm);
+	of.comm = comm_of(x, event, "comm", comm);
 	of.has_pid = true;
 	of.pid = (int32_t)kl_number_of(event, "tid");
 	of.has_prio = true;
@@ -677,7 +659,6 @@ static void clean_perfetto(struct kl_export *x)
 {
 	struct perfetto *p = x->state;
 
-	kl_buffer_deinit(&p->text);
 	kl_buffer_deinit(&p->names);
 	kl_buffer_deinit(&p->frames);
 	kl_buffer_deinit(&p->paths);

@@ -142,8 +142,8 @@ static int fill_functions(struct kl_export *x, struct message *m)
 	struct pprof *p = x->state;
 
 	for (size_t i = 0; i < x->profile->functions.n; i++) {
-		const int64_t name = string_of(p, function[i].name);
-		const int64_t mapping = mapping_of(p, function[i].object);
+		const int64_t name = string_of(p, kl_export_plain(x, function[i].name));
+		const int64_t mapping = mapping_of(p, kl_export_plain(x, function[i].object));
 
 		if (name < 0 || mapping < 0)
 			return -ENOMEM;
@@ -166,7 +166,7 @@ static int fill_functions(struct kl_export *x, struct message *m)
 static int fill_labels(struct kl_export *x, const struct kl_profile_task *task, Pprof__Label *label,
 		       Pprof__Label **list)
 {
-	const int64_t comm = string_of(x->state, task->comm);
+	const int64_t comm = string_of(x->state, kl_export_plain(x, task->comm));
 
 	for (unsigned int i = 0; i < LABELS; i++) {
 		pprof__label__init(&label[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A database (docs/export.md lists its tables): one table of all events with what they have in
+ * A database (kernlens-export(1) lists its tables): one table of all events with what they have in
  * common, one table for each kind of event with its fields, and spans, threads, stack traces and
  * losses. Everything is one transaction; the file is new, so nothing has to survive a crash.
  */
@@ -29,7 +29,7 @@ static const char *const insert[STATEMENTS] = {
 	[PUT_TRACE] = "INSERT INTO trace VALUES(?,?)",
 	[PUT_THREAD] = "INSERT INTO thread VALUES(?,?,?)",
 	[PUT_EVENT] = "INSERT INTO event VALUES(?,?,?,?,?,?,?,?,?)",
-	[PUT_SPAN] = "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+	[PUT_SPAN] = "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?)",
 	[PUT_POINT] = "INSERT INTO variable VALUES(?,?,?,?,?,?)",
 	[PUT_FRAME] = "INSERT INTO stack VALUES(?,?,?,?,?,?,?)",
@@ -41,7 +41,8 @@ static const char tables[] =
 	"CREATE TABLE event(id INTEGER PRIMARY KEY, ns INTEGER, cpu INTEGER, tid INTEGER,"
 	" pid INTEGER, comm TEXT, name TEXT, kstack INTEGER, ustack INTEGER);"
 	"CREATE TABLE span(kind TEXT, id INTEGER, begin_ns INTEGER, end_ns INTEGER, ns INTEGER,"
-	" name TEXT, state TEXT, tid INTEGER, by_tid INTEGER, cpu INTEGER, event INTEGER);"
+	" name TEXT, state TEXT, tid INTEGER, by_tid INTEGER, cpu INTEGER, event INTEGER,"
+	" end_event INTEGER);"
 	"CREATE TABLE loss(kind TEXT, cpu INTEGER, records INTEGER, begin_ns INTEGER,"
 	" end_ns INTEGER);"
 	"CREATE TABLE variable(name TEXT, scope TEXT, id INTEGER, ns INTEGER, value INTEGER,"
@@ -226,7 +227,7 @@ static void set_value(struct sqlite *s, sqlite3_stmt *put, int column, const str
 	}
 	kl_buffer_reset(&s->text);
 	if (value->field->type >= KL_TYPE_TEXT)
-		kl_export_utf8(&s->text, value->bytes, value->length);
+		kl_print_plain(&s->text, value->bytes, value->length);
 	else
 		kl_print_array(&s->text, value);
 	sqlite3_bind_text(put, column, s->text.length ? s->text.data : "", (int)s->text.length,
@@ -273,7 +274,7 @@ static int add_record(struct kl_export *x, const struct kl_event *event)
 
 	s->events++;
 	kl_buffer_reset(&s->text);
-	kl_export_utf8(&s->text, event->task.comm, strlen(event->task.comm));
+	kl_print_plain(&s->text, event->task.comm, strlen(event->task.comm));
 	set_number(put, 1, (int64_t)s->events);
 	set_number(put, 2, (int64_t)event->ns);
 	set_number(put, 3, event->cpu);
@@ -318,6 +319,8 @@ static int add_span(struct kl_export *x, const struct kl_export_span *span)
 		set_number(put, 10, span->cpu);
 	if (span->event)
 		set_number(put, 11, (int64_t)span->event);
+	if (span->end_event)
+		set_number(put, 12, (int64_t)span->end_event);
 	return put_row(s, put);
 }
 

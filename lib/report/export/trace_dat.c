@@ -5,6 +5,7 @@
  * CPU, since those of a CPU must follow each other. Events of the scheduler and system calls are
  * named as in the kernel, which both programs know; others keep their names.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +84,10 @@ static bool is_call(const struct kl_class *class)
 	return class->kind != KL_CLASS_EVENT;
 }
 
-/* "syscall_entry_openat" is "sys_enter_openat" in the kernel, without groups in its name. */
+/*
+ * "syscall_entry_openat" is "sys_enter_openat" in the kernel. Its readers take only letters, digits
+ * and underscores, so "tick:99" becomes "tick_99".
+ */
 static void add_event_name(struct kl_buffer *to, const struct kl_class *class)
 {
 	const char *prefix = class->kind == KL_CLASS_SYSCALL_ENTRY ? "syscall_entry_" :
@@ -93,7 +97,8 @@ static void add_event_name(struct kl_buffer *to, const struct kl_class *class)
 	if (is_call(class))
 		kl_buffer_add_string(to, class->kind == KL_CLASS_SYSCALL_ENTRY ? "sys_enter_" :
 										 "sys_exit_");
-	kl_buffer_add_string(to, class->name + strlen(prefix));
+	for (const char *at = class->name + strlen(prefix); *at; at++)
+		kl_buffer_add_char(to, isalnum((unsigned char)*at) ? *at : '_');
 }
 
 /* The scheduler counts priorities from 0, real-time ones first. */

@@ -3,24 +3,8 @@
 #include <string.h>
 
 #include <kernlens/internal.h>
-#include "../../base/plain.h"
 #include "../../format/print.h"
 #include "export.h"
-
-void kl_export_utf8(struct kl_buffer *to, const void *bytes, size_t length)
-{
-	const unsigned char *at = bytes, *end = at + length;
-
-	while (at < end) {
-		const size_t step = *at < 0x80 ? 1 : kl_utf8_length(at, end);
-
-		if (!step || !*at)
-			kl_buffer_add_string(to, "\xef\xbf\xbd");
-		else
-			kl_buffer_add(to, at, step);
-		at += step ? step : 1;
-	}
-}
 
 static bool is_signed(enum kl_type type)
 {
@@ -36,7 +20,7 @@ static bool add_text(struct kl_export_args *args, const struct kl_event *event,
 	const size_t before = args->text.length;
 
 	if (field->type >= KL_TYPE_TEXT) {
-		kl_export_utf8(&args->text, value->bytes, value->length);
+		kl_print_plain(&args->text, value->bytes, value->length);
 		return true;
 	}
 	if (field->count > 1) {
