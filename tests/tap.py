@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Prints TAP lines. A failed one says what was expected and what it got."""
+# Prints TAP lines. A failed one says what was expected and what it got.
 
 
 class Tap:

@@ -31,23 +31,13 @@ static int add_program(struct kl_filter *filter, const struct kl_code *code)
 {
 	struct kl_run *grown =
 		kl_array_grow(filter->program, filter->n, &filter->room, sizeof(*grown));
-	size_t bytes = code->n_ops * sizeof(*code->ops);
-	struct kl_abi_op *ops;
-	uint8_t *data;
 
 	if (!grown)
 		return -ENOMEM;
 	filter->program = grown;
-	ops = malloc(bytes);
-	data = malloc(code->data_bytes + 1);
-	if (!ops || !data) {
-		free(ops);
-		free(data);
-		return kl_fail(ENOMEM, "out of memory");
-	}
-	memcpy(ops, code->ops, bytes);
-	memcpy(data, code->data, code->data_bytes);
-	grown[filter->n++] = (struct kl_run){ .ops = ops, .data = data };
+	if (kl_run_init(&grown[filter->n], code))
+		return -ENOMEM;
+	filter->n++;
 	return 0;
 }
 
@@ -176,10 +166,8 @@ void kl_filter_destroy(struct kl_filter *filter)
 {
 	if (!filter)
 		return;
-	for (size_t i = 0; i < filter->n; i++) {
-		free(filter->program[i].ops);
-		free(filter->program[i].data);
-	}
+	for (size_t i = 0; i < filter->n; i++)
+		kl_run_deinit(&filter->program[i]);
 	free(filter->program);
 	free(filter);
 }

@@ -4,6 +4,8 @@
  * other, as uapi/define.h defines them. Only operations that read the record are possible.
  */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "../base/base.h"
 #include "expression.h"
@@ -206,6 +208,28 @@ static uint64_t value(const struct kl_run *run, const struct kl_abi_op *op, cons
 	default: /* KL_OP_VARIABLE_TEXT */
 		return variable_text(run, op, event);
 	}
+}
+
+int kl_run_init(struct kl_run *run, const struct kl_code *code)
+{
+	const size_t bytes = code->n_ops * sizeof(*code->ops);
+
+	run->ops = malloc(bytes);
+	run->data = malloc(code->data_bytes + 1);
+	if (!run->ops || !run->data) {
+		kl_run_deinit(run);
+		return kl_fail(ENOMEM, "out of memory");
+	}
+	memcpy(run->ops, code->ops, bytes);
+	memcpy(run->data, code->data, code->data_bytes);
+	return 0;
+}
+
+void kl_run_deinit(struct kl_run *run)
+{
+	free(run->ops);
+	free(run->data);
+	*run = (struct kl_run){ 0 };
 }
 
 uint64_t kl_run(const struct kl_run *run, const struct kl_event *event)

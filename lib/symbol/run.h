@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Runs programs over recorded events. Feeds plan/filter.c. */
+/* Runs programs over recorded events. Feeds plan/filter.c, report/series.c. */
 #ifndef KL_LIB_SYMBOL_RUN_H
 #define KL_LIB_SYMBOL_RUN_H
 
@@ -14,6 +14,11 @@ struct kl_run {
 
 /* Can the program run over a recorded event? Fails with an error text if not. */
 int kl_run_check(const struct kl_code *code, const char *text);
+
+/* Copy a program. Returns 0 or -ENOMEM with an error text. */
+int kl_run_init(struct kl_run *run, const struct kl_code *code);
+
+void kl_run_deinit(struct kl_run *run);
 
 /*
  * The result of a program that kl_run_check() accepts and that was compiled in a scope with

@@ -108,7 +108,7 @@ _kernlens_words() {
 		;;
 	history) COMPREPLY=($(compgen -W "print record plot" -- "$current")) ;;
 	help) COMPREPLY=($(compgen -W "$("$program" help --commands)" -- "$current")) ;;
-	print | report | view | export)
+	print | report | view | export | plot)
 		[[ $command != report ]] || words="syscalls sleepers events"
 		compopt -o filenames
 		COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))

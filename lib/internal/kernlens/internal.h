@@ -33,11 +33,13 @@
 #include <kernlens/near.h>
 #include <kernlens/path.h>
 #include <kernlens/plan_blocks.h>
+#include <kernlens/plot.h>
 #include <kernlens/process_splice.h>
 #include <kernlens/processes.h>
 #include <kernlens/profile.h>
 #include <kernlens/program.h>
 #include <kernlens/schema_define.h>
+#include <kernlens/series.h>
 #include <kernlens/session_define.h>
 #include <kernlens/set.h>
 #include <kernlens/source.h>

@@ -12,15 +12,10 @@
 
 #include <kernlens/internal.h>
 #include "../../base/base.h"
-#include "../../base/table.h"
 #include "../../format/print.h"
 #include "../values.h"
-#include "export.h"
-#include "perfetto.pb-c.h"
+#include "perfetto.h"
 
-#define SEQUENCE 1
-#define STATE_CLEARED 1
-#define NEEDS_STATE 2
 #define CLOCK_REALTIME_ID 1
 #define CLOCK_BOOTTIME_ID 6
 
@@ -33,227 +28,6 @@
 #define TRACK_OF_COUNTER 3ULL
 #define TRACK_OF_KIND 16ULL
 #define TRACK_SHIFT 56
-
-/* Key: address of a text that stays where it is. @number: plus 1; 0: new */
-struct interned {
-	uint64_t key;
-	uint64_t number;
-};
-
-/**
- * struct perfetto - state of the format
- * @names: bit by the number of a name: it has been written
- * @frames, @paths: the same for functions and paths of the profile
- * @fields, @objects: struct interned
- */
-struct perfetto {
-	struct kl_buffer names;
-	struct kl_buffer frames;
-	struct kl_buffer paths;
-	struct kl_hash fields;
-	struct kl_hash objects;
-	bool begun;
-};
-
-static int put(struct kl_export *x, Perfetto__TracePacket *packet)
-{
-	struct perfetto *p = x->state;
-	Perfetto__Trace trace = PERFETTO__TRACE__INIT;
-	size_t bytes;
-	char *at;
-
-	packet->has_trusted_packet_sequence_id = true;
-	packet->trusted_packet_sequence_id = SEQUENCE;
-	packet->has_sequence_flags = true;
-	packet->sequence_flags = NEEDS_STATE | (p->begun ? 0 : STATE_CLEARED);
-	p->begun = true;
-	trace.n_packet = 1;
-	trace.packet = &packet;
-	bytes = perfetto__trace__get_packed_size(&trace);
-	at = kl_buffer_reserve(&x->out, bytes);
-	if (!at)
-		return -ENOMEM;
-	x->out.length += perfetto__trace__pack(&trace, (uint8_t *)at);
-	return kl_export_flush(x);
-}
-
-static int put_interned(struct kl_export *x, Perfetto__InternedData *data)
-{
-	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
-
-	packet.interned_data = data;
-	return put(x, &packet);
-}
-
-/* Note that a number has been written. Returns 1 if it had not been, 0, or -ENOMEM. */
-static int note(struct kl_buffer *bits, uint64_t number)
-{
-	const char bit = (char)(1 << (number & 7));
-
-	while (bits->length <= number >> 3 && !bits->error)
-		kl_buffer_add_char(bits, 0);
-	if (bits->error)
-		return -ENOMEM;
-	if (bits->data[number >> 3] & bit)
-		return 0;
-	bits->data[number >> 3] |= bit;
-	return 1;
-}
-
-/* ----------------------------------------------------------------- interning */
-
-static int intern_name(struct kl_export *x, uint32_t number)
-{
-	struct perfetto *p = x->state;
-	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
-	Perfetto__InternedName name = PERFETTO__INTERNED_NAME__INIT, *one = &name;
-	int new = note(&p->names, number);
-
-	if (new <= 0)
-		return new;
-	name.has_iid = true;
-	name.iid = number + 1ULL;
-	name.name = (char *)kl_export_plain(x, x->timeline->name[number]);
-	data.n_event_names = 1;
-	data.event_names = &one;
-	return put_interned(x, &data);
-}
-
-/* The number of a field's name, or -errno. */
-static int64_t intern_field(struct kl_export *x, const char *field)
-{
-	struct perfetto *p = x->state;
-	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
-	Perfetto__InternedName name = PERFETTO__INTERNED_NAME__INIT, *one = &name;
-	struct interned *entry = kl_hash_get(&p->fields, (uintptr_t)field);
-	int error;
-
-	if (!entry || entry->number)
-		return entry ? (int64_t)entry->number : -ENOMEM;
-	entry->number = p->fields.count;
-	name.has_iid = true;
-	name.iid = entry->number;
-	name.name = (char *)field;
-	data.n_debug_annotation_names = 1;
-	data.debug_annotation_names = &one;
-	error = put_interned(x, &data);
-	return error ?: (int64_t)name.iid;
-}
-
-static int64_t intern_object(struct kl_export *x, const char *object)
-{
-	struct perfetto *p = x->state;
-	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
-	Perfetto__InternedString path = PERFETTO__INTERNED_STRING__INIT, *one = &path;
-	Perfetto__Mapping mapping = PERFETTO__MAPPING__INIT, *map = &mapping;
-	struct interned *entry = kl_hash_get(&p->objects, (uintptr_t)object);
-	uint64_t number;
-	int error;
-
-	if (!entry || entry->number)
-		return entry ? (int64_t)entry->number : -ENOMEM;
-	entry->number = p->objects.count;
-	number = entry->number;
-	path.has_iid = true;
-	path.iid = number;
-	path.has_str = true;
-	path.str.data = (uint8_t *)object;
-	path.str.len = strlen(object);
-	mapping.has_iid = true;
-	mapping.iid = number;
-	mapping.n_path_string_ids = 1;
-	mapping.path_string_ids = &number;
-	data.n_mapping_paths = 1;
-	data.mapping_paths = &one;
-	data.n_mappings = 1;
-	data.mappings = &map;
-	error = put_interned(x, &data);
-	return error ?: (int64_t)number;
-}
-
-static int intern_function(struct kl_export *x, uint32_t number)
-{
-	const struct kl_profile_function *function =
-		(const struct kl_profile_function *)x->profile->functions.element + number;
-	struct perfetto *p = x->state;
-	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
-	Perfetto__InternedString name = PERFETTO__INTERNED_STRING__INIT, *one = &name;
-	Perfetto__Frame frame = PERFETTO__FRAME__INIT, *of = &frame;
-	int new = note(&p->frames, number);
-	int64_t mapping;
-
-	if (new <= 0)
-		return new;
-	mapping = intern_object(x, function->object);
-	if (mapping < 0)
-		return (int)mapping;
-	name.has_iid = true;
-	name.iid = number + 1ULL;
-	name.has_str = true;
-	name.str.data = (uint8_t *)function->name;
-	name.str.len = strlen(function->name);
-	frame.has_iid = true;
-	frame.iid = name.iid;
-	frame.has_function_name_id = true;
-	frame.function_name_id = name.iid;
-	frame.has_mapping_id = true;
-	frame.mapping_id = (uint64_t)mapping;
-	/* Frames of one mapping and place are taken as one. */
-	frame.has_rel_pc = true;
-	frame.rel_pc = name.iid;
-	data.n_function_names = 1;
-	data.function_names = &one;
-	data.n_frames = 1;
-	data.frames = &of;
-	return put_interned(x, &data);
-}
-
-static int intern_path(struct kl_export *x, uint32_t number)
-{
-	const struct kl_profile_path *path = &x->profile->path[number];
-	struct perfetto *p = x->state;
-	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
-	Perfetto__Callstack stack = PERFETTO__CALLSTACK__INIT, *one = &stack;
-	int new = note(&p->paths, number);
-	int error = new < 0 ? new : 0;
-
-	if (new <= 0)
-		return error;
-	for (unsigned int i = 0; i < path->n && !error; i++)
-		error = intern_function(x, path->frame[i].function);
-	if (error)
-		return error;
-	stack.has_iid = true;
-	stack.iid = number + 1ULL;
-	stack.n_frame_ids = path->n;
-	stack.frame_ids = malloc((path->n + 1) * sizeof(*stack.frame_ids));
-	if (!stack.frame_ids)
-		return -ENOMEM;
-	for (unsigned int i = 0; i < path->n; i++)
-		stack.frame_ids[i] = path->frame[i].function + 1ULL;
-	data.n_callstacks = 1;
-	data.callstacks = &one;
-	error = put_interned(x, &data);
-	free(stack.frame_ids);
-	return error;
-}
-
-static int put_categories(struct kl_export *x)
-{
-	Perfetto__InternedName name[KL_TRACK_KINDS], *list[KL_TRACK_KINDS];
-	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
-
-	for (unsigned int i = 0; i < KL_TRACK_KINDS; i++) {
-		perfetto__interned_name__init(&name[i]);
-		name[i].has_iid = true;
-		name[i].iid = i + 1;
-		name[i].name = (char *)kl_track_kind_name((enum kl_track_kind)i);
-		list[i] = &name[i];
-	}
-	data.n_event_categories = KL_TRACK_KINDS;
-	data.event_categories = list;
-	return put_interned(x, &data);
-}
 
 /* -------------------------------------------------------------------- tracks */
 
@@ -278,7 +52,7 @@ static int put_descriptor(struct kl_export *x, Perfetto__TrackDescriptor *track,
 	track->uuid = number;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_DESCRIPTOR;
 	packet.track_descriptor = track;
-	return put(x, &packet);
+	return kl_perfetto_put(x, &packet);
 }
 
 static int put_thread(struct kl_export *x, const struct kl_timeline_thread *thread)
@@ -364,7 +138,7 @@ static int put_clocks(struct kl_export *x)
 	snapshot.clocks = list;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_CLOCK_SNAPSHOT;
 	packet.clock_snapshot = &snapshot;
-	return put(x, &packet);
+	return kl_perfetto_put(x, &packet);
 }
 
 static int put_system(struct kl_export *x)
@@ -381,7 +155,7 @@ static int put_system(struct kl_export *x)
 	system.utsname = &name;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_SYSTEM_INFO;
 	packet.system_info = &system;
-	return put(x, &packet);
+	return kl_perfetto_put(x, &packet);
 }
 
 static int put_process(struct kl_export *x, const struct kl_timeline_thread *thread)
@@ -402,19 +176,17 @@ static int put_process(struct kl_export *x, const struct kl_timeline_thread *thr
 	tree.processes = &one;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_PROCESS_TREE;
 	packet.process_tree = &tree;
-	return put(x, &packet);
+	return kl_perfetto_put(x, &packet);
 }
 
 static int begin_perfetto(struct kl_export *x)
 {
-	struct perfetto *p = x->state;
 	int error;
 
-	p->fields.size = sizeof(struct interned);
-	p->objects.size = sizeof(struct interned);
+	kl_perfetto_init(x->state);
 	error = put_clocks(x);
 	error = error ?: put_system(x);
-	error = error ?: put_categories(x);
+	error = error ?: kl_perfetto_categories(x);
 	for (size_t i = 0; i < x->scan->n_threads && !error; i++) {
 		const struct kl_timeline_thread *thread = x->scan->thread[i];
 
@@ -447,7 +219,7 @@ static int put_ftrace(struct kl_export *x, const struct kl_event *event, Perfett
 	bundle.event = &one;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_FTRACE_EVENTS;
 	packet.ftrace_events = &bundle;
-	return put(x, &packet);
+	return kl_perfetto_put(x, &packet);
 }
 
 /* A command name; texts that are no fields are valid for as long as the trace is written. */
@@ -528,7 +300,7 @@ static int put_event(struct kl_export *x, Perfetto__TrackEvent *event, uint64_t 
 	packet.timestamp = ns;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT;
 	packet.track_event = event;
-	return put(x, &packet);
+	return kl_perfetto_put(x, &packet);
 }
 
 /* The arguments of a span. Returns 0 or -errno; texts are in @text, which must not move. */
@@ -539,7 +311,7 @@ static int annotate(struct kl_export *x, const struct kl_export_args *args,
 		return -ENOMEM;
 	for (unsigned int i = 0; i < args->n; i++) {
 		const struct kl_export_arg arg = kl_export_arg_of(args, i);
-		const int64_t name = intern_field(x, arg.name);
+		const int64_t name = kl_perfetto_field(x, arg.name);
 
 		if (name < 0)
 			return (int)name;
@@ -594,7 +366,7 @@ static int add_span(struct kl_export *x, const struct kl_export_span *span)
 	if (span->track->kind == KL_TRACK_CPU ||
 	    (span->track->kind == KL_TRACK_THREAD && span->class == KL_SPAN_RUNNING))
 		return 0;
-	error = intern_name(x, span->name_number);
+	error = kl_perfetto_name(x, span->name_number);
 	if (!error && span->args)
 		error = annotate(x, span->args, args, &text);
 	for (unsigned int i = 0; i < KL_EXPORT_ARGS_MAX; i++)
@@ -630,7 +402,7 @@ static int add_sample(struct kl_export *x, const struct kl_export_sample *sample
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__PerfSample of = PERFETTO__PERF_SAMPLE__INIT;
-	int error = intern_path(x, sample->path);
+	int error = kl_perfetto_path(x, sample->path);
 
 	if (error)
 		return error;
@@ -646,7 +418,7 @@ static int add_sample(struct kl_export *x, const struct kl_export_sample *sample
 	packet.timestamp = sample->event->ns;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_PERF_SAMPLE;
 	packet.perf_sample = &of;
-	return put(x, &packet);
+	return kl_perfetto_put(x, &packet);
 }
 
 static int end_perfetto(struct kl_export *x)
@@ -657,13 +429,7 @@ static int end_perfetto(struct kl_export *x)
 
 static void clean_perfetto(struct kl_export *x)
 {
-	struct perfetto *p = x->state;
-
-	kl_buffer_deinit(&p->names);
-	kl_buffer_deinit(&p->frames);
-	kl_buffer_deinit(&p->paths);
-	kl_hash_deinit(&p->fields);
-	kl_hash_deinit(&p->objects);
+	kl_perfetto_clean(x->state);
 }
 
 const struct kl_export_ops kl_export_perfetto = {
