@@ -92,14 +92,14 @@ static void print_number(char *to, size_t size, double number)
 
 static char *help_of(const struct kl_series *series, const struct kl_series_curve *curve)
 {
-	const char *per_second = curve->function <= KL_SERIES_SUM ? " per second" : "";
+	const char *per_second = curve->function <= KL_MEASURE_SUM ? " per second" : "";
 	char interval[CLI_NUMBER_MAX];
 
 	cli_print_time(interval, kl_series_interval_ns(series));
 	if (curve->held)
 		return cli_format("%s%sin intervals of %s", curve->unit, *curve->unit ? ", " : "",
 				  interval);
-	return cli_format("%s%s, in intervals of %s", kl_series_function_name(curve->function),
+	return cli_format("%s%s, in intervals of %s", kl_measure_function_name(curve->function),
 			  per_second, interval);
 }
 
@@ -119,7 +119,7 @@ static void draw(const struct plot_run *p, const struct kl_series *series,
 		if (!kl_series_value(series, curve, i, &value))
 			continue;
 		*point = (struct kl_plot_point){ (double)i * interval, value, value, value };
-		if (curve->function == KL_SERIES_MEAN) {
+		if (curve->function == KL_MEASURE_MEAN) {
 			point->low = bucket->min;
 			point->high = bucket->max;
 		}
@@ -233,7 +233,7 @@ static json_t *json_curve(const struct plot_run *p, const struct kl_series *seri
 							bucket->min, bucket->max));
 	}
 	return json_pack("{s:s, s:o, s:s, s:s, s:o}", "expression", p->text[curve->expression],
-			 "key", key, "function", kl_series_function_name(curve->function), "unit",
+			 "key", key, "function", kl_measure_function_name(curve->function), "unit",
 			 curve->unit, "points", points);
 }
 

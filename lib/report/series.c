@@ -7,56 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kernlens/filter.h>
 #include <kernlens/internal.h>
-#include <kernlens/match.h>
 #include "../base/base.h"
 #include "../base/table.h"
 #include "../base/texts.h"
-#include "../format/print.h"
-#include "../plan/spec.h"
-#include "../symbol/run.h"
-#include "values.h"
 
 #define BUCKETS_MAX 1000000 /* if their length was given */
 #define FIRST_INTERVAL_NS 1024
 #define OTHERS "others"
 
-/* Where a key comes from. */
-enum key_kind {
-	KEY_NONE,
-	KEY_NUMBER,
-	KEY_FIELD, /* a text */
-	KEY_COMM,
-	KEY_THREAD,
-};
-
-/* Of an event's class. @number: of @program, or -1; @field: of a text, or -1 */
-struct programs {
-	int value;
-	int key;
-	int field;
-};
-
-/**
- * struct expression - an expression
- * @filter: what it selects; NULL: all
- * @variable: index in the schema, or -1
- * @of: by the event's ID
- * @is_signed: its value is
- * @curves: struct curve_of, by the hash of the key
- * @n_keys: number of curves
- */
+/* @curves: struct curve_of, by the key; @n_keys: number of curves */
 struct expression {
-	const char *text;
-	enum kl_series_function function;
-	struct kl_filter *filter;
-	int variable;
-	const char *unit;
-	enum key_kind key;
-	enum kl_format key_format;
-	bool is_unsigned;
-	struct programs of[KL_EV_IDS];
+	struct kl_measure *measure;
 	struct kl_hash curves;
 	size_t n_keys;
 };
@@ -71,9 +33,6 @@ struct kl_series {
 	const struct kl_schema *schema;
 	struct expression *expression;
 	size_t n;
-	struct kl_run *program;
-	size_t n_programs;
-	size_t programs_room;
 	struct kl_series_curve *curve;
 	size_t n_curves;
 	size_t curves_room;
@@ -85,243 +44,6 @@ struct kl_series {
 	uint64_t begin_ns;
 	struct kl_buffer text; /* scratch */
 };
-
-static const char *const function_names[] = {
-	[KL_SERIES_COUNT] = "count", [KL_SERIES_SUM] = "sum", [KL_SERIES_MEAN] = "mean",
-	[KL_SERIES_MIN] = "min",     [KL_SERIES_MAX] = "max", [KL_SERIES_LAST] = "last",
-};
-
-const char *kl_series_function_name(enum kl_series_function function)
-{
-	return function_names[function];
-}
-
-/* ----------------------------------------------------------------- compiling */
-
-/* State while an expression is compiled. */
-struct maker {
-	struct kl_series *series;
-	struct expression *e;
-	struct kl_spec spec;
-	struct kl_scope *scope;
-	struct kl_code code;
-	uint8_t map[KL_EV_IDS];
-};
-
-static int add_program(struct kl_series *s, const struct kl_code *code)
-{
-	struct kl_run *grown =
-		kl_array_grow(s->program, s->n_programs, &s->programs_room, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	s->program = grown;
-	if (kl_run_init(&grown[s->n_programs], code))
-		return -ENOMEM;
-	return (int)s->n_programs++;
-}
-
-/* The number of a program for a part of the text, in an event's scope; or a negative errno. */
-static int compile(struct maker *m, const char *what, const struct kl_part *part)
-{
-	char *text = strndup(part->text, part->length);
-	int ret;
-
-	if (!text)
-		return kl_fail(ENOMEM, "out of memory");
-	ret = kl_expression_compile(m->scope, what, text, 0, &m->code);
-	ret = ret ?: kl_run_check(&m->code, text);
-	free(text);
-	return ret ?: add_program(m->series, &m->code);
-}
-
-static bool is_text(const struct kl_field *field)
-{
-	return field->type >= KL_TYPE_TEXT;
-}
-
-/* A key is a command name, a field that is a text, or a number. */
-static int take_key(struct maker *m, const struct kl_class *class, struct programs *of)
-{
-	const struct kl_part *part = &m->spec.key[0];
-
-	if (!m->spec.keys)
-		return 0;
-	if (kl_part_is(part, "comm")) {
-		m->e->key = KEY_COMM;
-		return 0;
-	}
-	for (unsigned int i = 0; i < class->n_fields; i++)
-		if (kl_part_is(part, class->fields[i].name) && is_text(&class->fields[i])) {
-			m->e->key = KEY_FIELD;
-			of->field = (int)i;
-			return 0;
-		}
-	of->key = compile(m, "key", part);
-	m->e->key = KEY_NUMBER;
-	m->e->key_format = m->code.result.format;
-	return of->key < 0 ? of->key : 0;
-}
-
-static int take_class(struct maker *m, const struct kl_class *class)
-{
-	struct programs *of = &m->e->of[class->id];
-	int ret;
-
-	kl_scope_set_class(m->scope, class);
-	if (m->spec.arguments) {
-		of->value = compile(m, "value", &m->spec.argument[0]);
-		if (of->value < 0)
-			return of->value;
-		m->e->is_unsigned = m->code.result.type == KL_TYPE_U64;
-	}
-	ret = take_key(m, class, of);
-	return ret;
-}
-
-static int take_function(struct maker *m, const char *list)
-{
-	const struct kl_part *name = &m->spec.handler;
-	unsigned int i = 0;
-
-	if (!name->text)
-		return 0;
-	while (i < KL_ARRAY_SIZE(function_names) && !kl_part_is(name, function_names[i]))
-		i++;
-	if (i == KL_ARRAY_SIZE(function_names))
-		return kl_spec_fail(list, name->text,
-				    "\"%.*s\" is no function of a plot: count, sum, mean, min, max "
-				    "or last",
-				    (int)name->length, name->text);
-	m->e->function = (enum kl_series_function)i;
-	if (m->e->function == KL_SERIES_COUNT ? m->spec.arguments : m->spec.arguments != 1)
-		return kl_spec_fail(list, name->text, "%s takes %s", function_names[i],
-				    m->e->function == KL_SERIES_COUNT ? "no value" : "one value");
-	if (m->spec.keys > 1)
-		return kl_spec_fail(list, m->spec.key[1].text, "a plot has one key at most");
-	return 0;
-}
-
-/* What precedes the function. The caller frees it. */
-static char *copy_selection(const struct kl_spec *spec)
-{
-	const char *end = spec->handler.text ? spec->handler.text :
-					       spec->whole.text + spec->whole.length;
-
-	while (spec->handler.text && *--end != ':')
-		;
-	return strndup(spec->whole.text, (size_t)(end - spec->whole.text));
-}
-
-static int take_events(struct maker *m, const char *text)
-{
-	char *selection = copy_selection(&m->spec);
-	char *pattern =
-		strndup(m->spec.whole.text,
-			(size_t)(m->spec.place.text - m->spec.whole.text) + m->spec.place.length);
-	const struct kl_class *class = NULL;
-	int ret = selection && pattern ? take_function(m, text) : kl_fail(ENOMEM, "out of memory");
-
-	if (!ret) {
-		m->e->filter = kl_filter_create(m->series->schema, selection);
-		ret = m->e->filter ? 0 : -errno;
-	}
-	if (!ret)
-		ret = kl_events_match(m->series->schema, pattern, KL_HANDLER_log, m->map);
-	while (ret >= 0 && (class = kl_schema_next(m->series->schema, class)))
-		if (m->map[class->id])
-			ret = take_class(m, class);
-	free(selection);
-	free(pattern);
-	return ret < 0 ? ret : 0;
-}
-
-static bool is_variable(struct maker *m, const char *text)
-{
-	struct expression *e = m->e;
-	const struct kl_variable *variable, *row;
-
-	e->variable = kl_schema_find_variable(m->series->schema, text);
-	if (e->variable < 0)
-		return false;
-	variable = kl_schema_variable(m->series->schema, (unsigned int)e->variable);
-	row = kl_variable_find(text);
-	e->function = KL_SERIES_MEAN;
-	e->unit = variable->unit;
-	e->is_unsigned = variable->field.type == KL_TYPE_U64;
-	if (!row || !strcmp(row->scope, "task"))
-		e->key = KEY_THREAD;
-	else if (!strcmp(row->scope, "cpu"))
-		e->key = KEY_NUMBER;
-	return true;
-}
-
-/* "EVENTS by KEY" is "EVENTS:count by KEY". */
-static int complete(struct maker *m, const char **text)
-{
-	const char *by = strstr(*text, " by ");
-	struct kl_buffer whole = { 0 };
-	int error = 0;
-
-	if (!by || memchr(*text, '/', (size_t)(by - *text)) ||
-	    memchr(*text, '(', (size_t)(by - *text)) ||
-	    memmem(*text, (size_t)(by - *text), ":count", 6))
-		return 0;
-	kl_buffer_printf(&whole, "%.*s:count%s", (int)(by - *text), *text, by);
-	kl_buffer_add_char(&whole, 0);
-	*text = whole.data;
-	if (whole.error || kl_texts_keep(&m->series->texts, text))
-		error = kl_fail(ENOMEM, "out of memory");
-	kl_buffer_deinit(&whole);
-	return error;
-}
-
-static int take_expression(struct maker *m, const char *text)
-{
-	const char *at = text;
-	int ret;
-
-	for (unsigned int id = 0; id < KL_EV_IDS; id++)
-		m->e->of[id] = (struct programs){ -1, -1, -1 };
-	m->e->text = text;
-	m->e->unit = "";
-	m->e->curves.size = sizeof(struct curve_of);
-	if (is_variable(m, text))
-		return 0;
-	kl_error_clear();
-	ret = complete(m, &text);
-	at = text;
-	ret = ret ?: kl_spec_next(text, &at, &m->spec);
-	if (ret > 0)
-		ret = take_events(m, text);
-	else if (!ret)
-		ret = kl_fail(EINVAL, "an expression is empty");
-	if (!ret && kl_spec_next(text, &at, &m->spec))
-		ret = kl_spec_fail(text, m->spec.whole.text,
-				   "each expression has a curve of its "
-				   "own: give them as several arguments");
-	return ret;
-}
-
-static int compile_all(struct kl_series *s, const char *const *text)
-{
-	struct maker *m = calloc(1, sizeof(*m));
-	int ret = m ? 0 : kl_fail(ENOMEM, "out of memory");
-
-	for (size_t i = 0; i < s->n && !ret; i++) {
-		*m = (struct maker){ .series = s, .e = &s->expression[i] };
-		m->scope = kl_scope_create(NULL, NULL);
-		if (!m->scope)
-			ret = -ENOMEM;
-		if (!ret) {
-			kl_scope_set_recorded(m->scope, s->schema);
-			ret = take_expression(m, text[i]);
-		}
-		kl_scope_destroy(m->scope);
-	}
-	free(m);
-	return ret;
-}
 
 struct kl_series *kl_series_create(const struct kl_schema *schema, const char *const *text,
 				   size_t n, uint64_t interval_ns, size_t most)
@@ -340,7 +62,12 @@ struct kl_series *kl_series_create(const struct kl_schema *schema, const char *c
 	/* Pairs are joined. */
 	s->buckets = (most < 2 ? 2 : most) & ~(size_t)1;
 	s->expression = calloc(n + 1, sizeof(*s->expression));
-	error = s->expression ? compile_all(s, text) : kl_fail(ENOMEM, "out of memory");
+	error = s->expression ? 0 : kl_fail(ENOMEM, "out of memory");
+	for (size_t i = 0; i < n && !error; i++) {
+		s->expression[i].curves.size = sizeof(struct curve_of);
+		s->expression[i].measure = kl_measure_create(schema, text[i]);
+		error = s->expression[i].measure ? 0 : -errno;
+	}
 	if (!error)
 		return s;
 	kl_series_destroy(s);
@@ -353,17 +80,14 @@ void kl_series_destroy(struct kl_series *s)
 	if (!s)
 		return;
 	for (size_t i = 0; s->expression && i < s->n; i++) {
-		kl_filter_destroy(s->expression[i].filter);
+		kl_measure_destroy(s->expression[i].measure);
 		kl_hash_deinit(&s->expression[i].curves);
 	}
-	for (size_t i = 0; i < s->n_programs; i++)
-		kl_run_deinit(&s->program[i]);
 	for (size_t i = 0; i < s->n_curves; i++)
 		free(s->curve[i].bucket);
 	kl_texts_deinit(&s->texts);
 	kl_buffer_deinit(&s->text);
 	free(s->expression);
-	free(s->program);
 	free(s->curve);
 	free(s);
 }
@@ -447,47 +171,6 @@ static int64_t interval_of(struct kl_series *s, uint64_t ns)
 
 /* ------------------------------------------------------------------- values */
 
-/* The text of a key, in scratch. */
-static void write_key(struct kl_series *s, const struct expression *e, const struct kl_event *event)
-{
-	const struct programs *of = &e->of[event->id];
-	struct kl_value value;
-	uint64_t number;
-
-	kl_buffer_reset(&s->text);
-	switch (e->key) {
-	case KEY_COMM:
-		kl_print_plain(&s->text, event->task.comm, strlen(event->task.comm));
-		break;
-	case KEY_THREAD:
-		kl_print_plain(&s->text, event->task.comm, strlen(event->task.comm));
-		kl_buffer_printf(&s->text, "-%d", event->task.tid);
-		break;
-	case KEY_FIELD:
-		value = kl_event_value(event, (unsigned int)of->field);
-		kl_print_plain(&s->text, value.bytes, value.length);
-		break;
-	default:
-		number = e->variable >= 0 ? event->cpu : kl_run(&s->program[of->key], event);
-		if (!kl_print_meaning(&s->text, e->key_format, number))
-			kl_buffer_add_signed(&s->text, (int64_t)number);
-		break;
-	}
-	kl_buffer_add_char(&s->text, 0);
-}
-
-/* Not the text, since the name of a thread changes. */
-static uint64_t hash_of(const struct kl_series *s, const struct expression *e,
-			const struct kl_event *event)
-{
-	uint64_t hash;
-
-	if (e->key == KEY_THREAD)
-		return (uint64_t)(uint32_t)event->task.tid + 1;
-	hash = kl_hash_bytes(KL_HASH_START, s->text.data, s->text.length);
-	return hash ? hash : 1;
-}
-
 static struct kl_series_curve *add_curve(struct kl_series *s, struct expression *e, const char *key)
 {
 	struct kl_series_curve *grown =
@@ -500,9 +183,9 @@ static struct kl_series_curve *add_curve(struct kl_series *s, struct expression 
 	*grown = (struct kl_series_curve){
 		.expression = (size_t)(e - s->expression),
 		.key = key,
-		.function = e->function,
-		.unit = e->unit,
-		.held = e->variable >= 0,
+		.function = kl_measure_function(e->measure),
+		.unit = kl_measure_unit(e->measure),
+		.held = kl_measure_is_held(e->measure),
 		.bucket = calloc(s->buckets, sizeof(*grown->bucket)),
 	};
 	if (!grown->bucket)
@@ -515,17 +198,12 @@ static struct kl_series_curve *add_curve(struct kl_series *s, struct expression 
 static struct kl_series_curve *curve_of(struct kl_series *s, struct expression *e,
 					const struct kl_event *event)
 {
+	const uint64_t key = kl_measure_key(e->measure, event, &s->text);
+	struct curve_of *entry = kl_hash_get(&e->curves, key ? key : 1);
 	struct kl_series_curve *curve;
-	struct curve_of *entry;
-	uint64_t hash = 1;
 
-	if (e->key != KEY_NONE) {
-		write_key(s, e, event);
-		if (s->text.error)
-			return NULL;
-		hash = hash_of(s, e, event);
-	}
-	entry = kl_hash_get(&e->curves, hash);
+	if (s->text.error)
+		return NULL;
 	if (entry && !entry->number && e->n_keys >= KL_SERIES_KEYS_MAX) {
 		/* One more, for all others. */
 		kl_buffer_reset(&s->text);
@@ -534,7 +212,7 @@ static struct kl_series_curve *curve_of(struct kl_series *s, struct expression *
 	}
 	if (!entry || entry->number)
 		return entry ? &s->curve[entry->number - 1] : NULL;
-	curve = add_curve(s, e, e->key == KEY_NONE ? NULL : s->text.data);
+	curve = add_curve(s, e, key ? s->text.data : NULL);
 	if (!curve)
 		return NULL;
 	entry->number = s->n_curves;
@@ -542,29 +220,16 @@ static struct kl_series_curve *curve_of(struct kl_series *s, struct expression *
 	return curve;
 }
 
-static double value_of(const struct kl_series *s, const struct expression *e,
-		       const struct kl_event *event)
-{
-	const int program = e->of[event->id].value;
-	uint64_t number = 1;
-
-	if (e->variable >= 0)
-		number = kl_variable_of(event, e->variable);
-	else if (program >= 0)
-		number = kl_run(&s->program[program], event);
-	return e->is_unsigned ? (double)number : (double)(int64_t)number;
-}
-
 static int add_value(struct kl_series *s, struct expression *e, const struct kl_event *event,
 		     size_t interval)
 {
 	struct kl_series_curve *curve = curve_of(s, e, event);
-	const double value = value_of(s, e, event);
+	const double value = kl_measure_value(e->measure, event);
 
 	if (!curve)
 		return kl_fail(ENOMEM, "out of memory");
 	join(&curve->bucket[interval], &(struct kl_series_bucket){ 1, value, value, value, value });
-	curve->weight += e->function == KL_SERIES_SUM ? value : 1;
+	curve->weight += kl_measure_function(e->measure) == KL_MEASURE_SUM ? value : 1;
 	return 0;
 }
 
@@ -578,8 +243,7 @@ int kl_series_add(struct kl_series *s, const struct kl_event *event)
 	for (size_t i = 0; i < s->n && !error; i++) {
 		struct expression *e = &s->expression[i];
 
-		if (e->variable >= 0 ? e->key != KEY_THREAD || event->task.tid :
-				       kl_filter_wants(e->filter, event))
+		if (kl_measure_takes(e->measure, event))
 			error = add_value(s, e, event, (size_t)interval);
 	}
 	return error;
@@ -642,19 +306,19 @@ bool kl_series_value(const struct kl_series *s, const struct kl_series_curve *cu
 	const double seconds = (double)s->interval_ns / 1e9;
 
 	switch (curve->function) {
-	case KL_SERIES_COUNT:
+	case KL_MEASURE_COUNT:
 		*value = (double)bucket->count / seconds;
 		return true;
-	case KL_SERIES_SUM:
+	case KL_MEASURE_SUM:
 		*value = bucket->sum / seconds;
 		return true;
-	case KL_SERIES_MEAN:
+	case KL_MEASURE_MEAN:
 		*value = bucket->count ? bucket->sum / (double)bucket->count : 0;
 		break;
-	case KL_SERIES_MIN:
+	case KL_MEASURE_MIN:
 		*value = bucket->min;
 		break;
-	case KL_SERIES_MAX:
+	case KL_MEASURE_MAX:
 		*value = bucket->max;
 		break;
 	default:

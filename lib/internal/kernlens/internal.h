@@ -30,6 +30,7 @@
 #include <kernlens/locks.h>
 #include <kernlens/machine.h>
 #include <kernlens/maskset.h>
+#include <kernlens/measure.h>
 #include <kernlens/near.h>
 #include <kernlens/path.h>
 #include <kernlens/plan_blocks.h>

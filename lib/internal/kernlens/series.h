@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * What a trace has over time: how often events occurred, values of their fields, and variables. An
- * expression is one of
- *
- *   EVENTS [/FILTER/] [:FUNCTION[(VALUE)] [by KEY]]
- *   VARIABLE
- *
- * as of option -e, where FUNCTION is count (the default), sum, mean, min, max or last. A variable
- * is its mean in each interval, by thread or CPU, whose it is.
- */
+/* What a trace has over time: what kernlens/measure.h takes from its events, in intervals. */
 #ifndef KERNLENS_SERIES_H
 #define KERNLENS_SERIES_H
 
@@ -16,25 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/event.h>
+#include <kernlens/measure.h>
 #include <kernlens/schema.h>
 
 /* Of an expression; records with other keys are counted in one curve. */
 #define KL_SERIES_KEYS_MAX 256
-
-enum kl_series_function {
-	KL_SERIES_COUNT,
-	KL_SERIES_SUM,
-	KL_SERIES_MEAN,
-	KL_SERIES_MIN,
-	KL_SERIES_MAX,
-	KL_SERIES_LAST,
-};
-
-/**
- * kl_series_function_name - "count" ...
- * @function: enum kl_series_function
- */
-const char *kl_series_function_name(enum kl_series_function function);
 
 /**
  * struct kl_series_bucket - an interval of a curve
@@ -61,7 +38,7 @@ struct kl_series_bucket {
 struct kl_series_curve {
 	size_t expression;
 	const char *key;
-	enum kl_series_function function;
+	enum kl_measure_function function;
 	const char *unit;
 	bool held;
 	double weight;

@@ -15,10 +15,6 @@
 
 #define FLUSH_BYTES 65536
 
-#define KL_EXPORT_FORMAT(word) extern const struct kl_export_ops kl_export_##word;
-#include "formats.def"
-#undef KL_EXPORT_FORMAT
-
 static const struct kl_export_ops *const all_ops[] = {
 #define KL_EXPORT_FORMAT(word) &kl_export_##word,
 #include "formats.def"
@@ -360,7 +356,7 @@ static int begin(struct kl_export *x)
 		return -errno;
 	kl_error_clear();
 	x->state = calloc(1, x->ops->state_bytes + 1);
-	return x->state ? x->ops->begin(x) : -ENOMEM;
+	return !x->state ? -ENOMEM : x->ops->begin ? x->ops->begin(x) : 0;
 }
 
 static int read_all(struct kl_export *x, const struct kl_timeline_sink *sink)
@@ -378,7 +374,7 @@ static int read_all(struct kl_export *x, const struct kl_timeline_sink *sink)
 	x->event = NULL;
 	if (!error && x->timeline)
 		error = kl_timeline_finish(x->timeline);
-	return error ?: x->ops->end(x);
+	return error ?: x->ops->end ? x->ops->end(x) : 0;
 }
 
 static void clean(struct kl_export *x)

@@ -130,7 +130,7 @@ struct kl_export {
 
 /**
  * struct kl_export_ops - a format
- * @has_spans: @span and @point are wanted
+ * @has_spans: threads are wanted, and what @span and @point are called with
  * @has_args: and what the spans of events and system calls were given
  * @needs_samples: without stack traces, there is nothing to write
  * @state_bytes: of the state, zeroed
@@ -153,6 +153,10 @@ struct kl_export_ops {
 	int (*end)(struct kl_export *x);
 	void (*clean)(struct kl_export *x);
 };
+
+#define KL_EXPORT_FORMAT(word) extern const struct kl_export_ops kl_export_##word;
+#include "formats.def"
+#undef KL_EXPORT_FORMAT
 
 /* Write what is in @out, if it is much. Returns 0 or a negative errno. */
 int kl_export_flush(struct kl_export *x);

@@ -4,12 +4,6 @@
 
 #include "export.h"
 
-static int begin_folded(struct kl_export *x)
-{
-	(void)x;
-	return 0;
-}
-
 static int add_sample(struct kl_export *x, const struct kl_export_sample *sample)
 {
 	return kl_profile_add(x->profile, sample->event);
@@ -31,7 +25,6 @@ const struct kl_export_ops kl_export_folded = {
 		    .extension = "folded",
 		    .help = "stack traces, a line each, for flame graph scripts" },
 	.needs_samples = true,
-	.begin = begin_folded,
 	.sample = add_sample,
 	.end = end_folded,
 };

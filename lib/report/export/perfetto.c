@@ -421,12 +421,6 @@ static int add_sample(struct kl_export *x, const struct kl_export_sample *sample
 	return kl_perfetto_put(x, &packet);
 }
 
-static int end_perfetto(struct kl_export *x)
-{
-	(void)x;
-	return 0;
-}
-
 static void clean_perfetto(struct kl_export *x)
 {
 	kl_perfetto_clean(x->state);
@@ -444,6 +438,5 @@ const struct kl_export_ops kl_export_perfetto = {
 	.span = add_span,
 	.point = add_point,
 	.sample = add_sample,
-	.end = end_perfetto,
 	.clean = clean_perfetto,
 };

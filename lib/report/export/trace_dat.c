@@ -553,12 +553,6 @@ static int end_trace_dat(struct kl_export *x)
 	return error;
 }
 
-static int begin_trace_dat(struct kl_export *x)
-{
-	(void)x;
-	return 0;
-}
-
 static void clean_trace_dat(struct kl_export *x)
 {
 	struct trace_dat *t = x->state;
@@ -577,7 +571,6 @@ const struct kl_export_ops kl_export_trace_dat = {
 		    .help = "events, for trace-cmd and KernelShark" },
 	.has_spans = true,
 	.state_bytes = sizeof(struct trace_dat),
-	.begin = begin_trace_dat,
 	.record = add_record,
 	.loss = add_loss,
 	.end = end_trace_dat,
