@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is taken from recorded events: for each event of the trace, the programs of its value and its
- * key, compiled in a scope of its fields and the recorded variables. Feeds report/series.c.
+ * What is taken from recorded events: for each event of the trace, the programs of its value and
+ * its key, compiled in a scope of its fields and the recorded variables. Feeds report/series.c.
  */
 #include <errno.h>
 #include <stdlib.h>
