@@ -10,6 +10,7 @@
 #include "../base/numbers.h"
 #include "../base/output.h"
 #include "latest.h"
+#include "pack.h"
 
 enum {
 	KEY_FROM = CLI_KEY_OWN,
@@ -64,6 +65,8 @@ static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_tra
 	uint64_t begin = 0;
 	int error = timeline ? 0 : -errno;
 
+	if (v->from_ns)
+		kl_trace_skip(trace, v->from_ns);
 	while (!error && kl_trace_next(trace, &item) > 0) {
 		if (item.kind == KL_ITEM_EVENT) {
 			begin = begin ? begin : item.event->ns;
@@ -150,19 +153,6 @@ static uint64_t take_seconds(const struct cli_parser *parser, const char *option
 	return ns;
 }
 
-/* The last part of the trace's path, and ".html". */
-static char *default_output(const char *path)
-{
-	size_t length = strlen(path);
-	const char *name;
-
-	while (length > 1 && path[length - 1] == '/')
-		length--;
-	for (name = path + length; name > path && name[-1] != '/'; name--)
-		;
-	return cli_format("%.*s.html", (int)(path + length - name), name);
-}
-
 static int exec_view(const struct cli_command *self, int argc, char **argv)
 {
 	struct view_run v = { .to_ns = UINT64_MAX, .megabytes = MB_DEFAULT };
@@ -197,7 +187,7 @@ static int exec_view(const struct cli_command *self, int argc, char **argv)
 	if (v.from_ns >= v.to_ns)
 		cli_usage_error(self, "--from must be before --to");
 	if (!v.output)
-		v.output = default_output(v.path);
+		v.output = cli_trace_name(v.path, CLI_PACK_SUFFIX, ".html");
 	status = run(&v);
 	free(v.path);
 	free(v.output);

@@ -65,7 +65,7 @@ _kernlens_argument() {
 		;;
 	-o | --output | --svg | --html)
 		compopt -o filenames
-		if [[ $command == record ]]; then
+		if [[ $command == record || $command == unpack ]]; then
 			COMPREPLY=($(compgen -d -- "$current"))
 		else
 			COMPREPLY=($(compgen -f -- "$current"))
@@ -103,7 +103,7 @@ _kernlens_words() {
 		;;
 	history) COMPREPLY=($(compgen -W "print record plot" -- "$current")) ;;
 	help) COMPREPLY=($(compgen -W "$("$program" help --commands)" -- "$current")) ;;
-	print | report | view)
+	print | report | view | pack | unpack)
 		[[ $command != report ]] || words="syscalls sleepers events"
 		compopt -o filenames
 		COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
