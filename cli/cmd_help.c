@@ -21,9 +21,11 @@ static const struct cli_option options[] = {
 static void print_names(const struct cli_option *option)
 {
 	for (; option && option->name; option++) {
+		const char *argument = cli_takes_word(option) ? "=" : "";
+
 		if (option->key < 256)
-			printf("-%c%s\n", option->key, option->arg ? "=" : "");
-		printf("--%s%s\n", option->name, option->arg ? "=" : "");
+			printf("-%c%s\n", option->key, argument);
+		printf("--%s%s\n", option->name, argument);
 	}
 }
 

@@ -38,7 +38,7 @@ enum cli_key {
  * struct cli_option - an option of a subcommand
  * @key: its letter, or a number from CLI_KEY_OWN on
  * @name: long name, without "--"
- * @arg: placeholder of its argument; NULL: it takes none
+ * @arg: placeholder of its argument; NULL: it takes none; "[=NAME]": it may be left out
  * @help: one line
  */
 struct cli_option {
@@ -47,6 +47,12 @@ struct cli_option {
 	const char *arg;
 	const char *help;
 };
+
+/* Is the word after the option its argument, unless one is given with "="? */
+static inline bool cli_takes_word(const struct cli_option *option)
+{
+	return option->arg && *option->arg != '[';
+}
 
 struct cli_command;
 

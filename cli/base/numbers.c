@@ -26,3 +26,12 @@ void cli_take_hz(const struct cli_parser *parser, uint64_t *hz)
 	if (!*hz)
 		cli_usage_error(parser->command, "--frequency: 0 samples per second");
 }
+
+uint64_t cli_take_level(const struct cli_parser *parser, uint64_t level)
+{
+	if (parser->arg &&
+	    (!cli_parse_unsigned(parser->arg, KL_COMPRESS_LEVEL_MAX, &level) || !level))
+		cli_usage_error(parser->command, "\"%s\" is not a level from 1 to %d", parser->arg,
+				KL_COMPRESS_LEVEL_MAX);
+	return level;
+}

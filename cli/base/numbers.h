@@ -25,4 +25,13 @@ void cli_take_seconds(const struct cli_parser *parser, const char *option, uint6
 /* The same for a frequency in Hz, which cannot be 0. */
 void cli_take_hz(const struct cli_parser *parser, uint64_t *hz);
 
+/**
+ * cli_take_level - take a level of compression
+ * @parser: at the option; its argument may be missing
+ * @level: the level without an argument
+ *
+ * Ends the program with a message if it is not a number from 1 to KL_COMPRESS_LEVEL_MAX.
+ */
+uint64_t cli_take_level(const struct cli_parser *parser, uint64_t level);
+
 #endif /* KL_CLI_NUMBERS_H */

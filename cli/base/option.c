@@ -120,7 +120,7 @@ static bool is_given(const struct cli_parser *parser, match_fn match,
 			other = find_option(parser->command, 0, word + 2, strcspn(word + 2, "="));
 			if (other && match(other, option))
 				return true;
-			i += other && other->arg && !strchr(word, '=');
+			i += other && cli_takes_word(other) && !strchr(word, '=');
 		}
 	}
 	return false;
@@ -200,6 +200,14 @@ static bool says_yes(const struct cli_parser *parser, const struct cli_config_en
 	return false;
 }
 
+/* Is the entry's value the option's argument? */
+static bool has_value(const struct cli_option *option, const struct cli_config_entry *entry)
+{
+	if (!option->arg || cli_takes_word(option))
+		return option->arg;
+	return entry->value && strcmp(entry->value, "yes") && strcmp(entry->value, "no");
+}
+
 static int take_option(struct cli_parser *parser, const struct cli_option *option);
 
 /* The key of the next option from a file, or 0. */
@@ -214,12 +222,12 @@ static int parse_config(struct cli_parser *parser)
 			continue;
 		current = entry;
 		parser->arg = NULL;
-		if (option->arg && (!entry->value || !*entry->value))
+		if (cli_takes_word(option) && (!entry->value || !*entry->value))
 			cli_usage_error(parser->command, "\"%s\" requires a value: %s", entry->key,
 					option->arg);
-		if (option->arg)
+		if (has_value(option, entry))
 			parser->arg = entry->value;
-		if (option->arg || says_yes(parser, entry))
+		if (parser->arg || says_yes(parser, entry))
 			key = take_option(parser, option);
 		if (key)
 			return key;
@@ -328,11 +336,13 @@ static int parse_long(struct cli_parser *parser, char *word)
 		unknown_option(parser->command, word);
 	if (!option->arg && value)
 		cli_usage_error(parser->command, "--%s does not take an argument", option->name);
-	if (option->arg && !value && parser->at == parser->argc)
+	if (cli_takes_word(option) && !value && parser->at == parser->argc)
 		cli_usage_error(parser->command, "--%s requires an argument: %s", option->name,
 				option->arg);
-	if (option->arg)
-		parser->arg = value ? value + 1 : parser->argv[parser->at++];
+	if (value)
+		parser->arg = value + 1;
+	else if (cli_takes_word(option))
+		parser->arg = parser->argv[parser->at++];
 	return take_option(parser, option);
 }
 
@@ -403,7 +413,7 @@ static void print_options(const struct cli_option *options)
 		if (options->key < 256)
 			snprintf(letter, sizeof(letter), "-%c, ", options->key);
 		snprintf(left, sizeof(left), "%s--%s%s%s", letter, options->name,
-			 options->arg ? " " : "", options->arg ? options->arg : "");
+			 cli_takes_word(options) ? " " : "", options->arg ? options->arg : "");
 		printf("  %-26s  %s\n", left, options->help);
 	}
 }

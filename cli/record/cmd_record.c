@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../base/common.h"
+#include "../base/numbers.h"
 #include "../base/output.h"
 #include "../session/aggregate.h"
 #include "../session/alarm.h"
@@ -28,6 +29,7 @@ enum {
 	KEY_ON_ALARM,
 	KEY_SNAPSHOTS,
 	KEY_STRACE,
+	KEY_COMPRESS,
 };
 
 #define PROGRESS_NS 200000000u
@@ -47,6 +49,7 @@ static const struct cli_option options[] = {
 	{ KEY_SNAPSHOTS, "snapshots", "N", "write at most N snapshots (16)" },
 	{ KEY_ON_ALARM, "on-alarm", "COMMAND", "run this in a shell for each alarm" },
 	{ KEY_NO_DUMP, "no-dump", NULL, "do not record the initial state" },
+	{ KEY_COMPRESS, "compress", "[=LEVEL]", "compress the trace, at LEVEL 1 to 19 (3)" },
 	{ KEY_PROGRESS, "progress", NULL, "show progress even while COMMAND runs" },
 	{ 'q', "quiet", NULL, "no progress, alarms or summary; losses still shown" },
 	{},
@@ -64,6 +67,7 @@ struct record {
 	bool dump;
 	bool progress;
 	bool strace;
+	uint64_t level; /* of compression; 0: none */
 	uint64_t shown_ns;
 	uint64_t collected_ns;
 	uint64_t elapsed_ns;
@@ -101,6 +105,9 @@ static void take_option(struct record *r, const struct cli_parser *parser, int k
 		break;
 	case KEY_STRACE:
 		r->strace = true;
+		break;
+	case KEY_COMPRESS:
+		r->level = cli_take_level(parser, KL_COMPRESS_LEVEL_DEFAULT);
 		break;
 	case KEY_NO_DUMP:
 		r->dump = false;
@@ -376,6 +383,7 @@ static int create_recorder(struct record *r)
 		.names = cli_session_names(&r->session),
 		.snapshots = r->snapshots,
 		.notify = cli_recorder_notice,
+		.compress = (int)r->level,
 	};
 
 	r->recorder = kl_recorder_create(&source, &params);
@@ -493,6 +501,7 @@ const struct cli_command_ops cmd_record = {
 		"  kernlens record -p 1234 --duration 10\n"
 		"  kernlens record -v rss,nvcsw,'user_?p' -- make\n"
 		"  kernlens record -e sched,block_rq_issue:stack -- make\n"
+		"  kernlens record -a --compress -o trace          a seventh of the size\n"
 		"  kernlens record -a --overwrite --buffer 16M     a flight recorder\n"
 		"  kernlens record -a --overwrite -e sched -e 'syscall_exit_fsync /ret < 0/ :snapshot'\n"
 		"  kernlens record -a -e 'tp:mark_victim :alarm(\"no memory\")' --on-alarm 'wall \"$KERNLENS_ALARM\"'\n",

@@ -11,6 +11,7 @@
 #include "../base/output.h"
 #include "latest.h"
 #include "losses.h"
+#include "pack.h"
 
 enum {
 	KEY_TO = CLI_KEY_OWN,
@@ -143,6 +144,15 @@ static void take_option(struct export_run *run, const struct cli_parser *parser,
 	}
 }
 
+static char *name_of(const struct export_run *run)
+{
+	char *extension = cli_format(".%s", run->format->extension);
+	char *name = cli_trace_name(run->path, CLI_PACK_SUFFIX, extension);
+
+	free(extension);
+	return name;
+}
+
 static int exec_export(const struct cli_command *self, int argc, char **argv)
 {
 	struct export_run run = { .options = { .to_ns = UINT64_MAX } };
@@ -165,7 +175,7 @@ static int exec_export(const struct cli_command *self, int argc, char **argv)
 	if (run.options.from_ns > run.options.to_ns)
 		cli_usage_error(self, "--from must be before --until");
 	if (!run.output)
-		run.output = cli_name_of_trace(run.path, run.format->extension);
+		run.output = name_of(&run);
 	if (run.format->needs_file && !strcmp(run.output, "-"))
 		cli_usage_error(self, "%s cannot be written to standard output", run.format->name);
 	run.options.title = run.path;

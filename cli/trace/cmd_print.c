@@ -151,6 +151,8 @@ static void note_nothing(const struct print *print, uint64_t events, uint64_t cp
 		cli_note("the trace has no events");
 	else if (!cpu_events)
 		cli_note("the trace has no events of CPU %llu", (unsigned long long)print->cpu);
+	else if (print->from_ns)
+		cli_note("none of the trace's events matches the options");
 	else
 		cli_note("none of the trace's %s events matches the options",
 			 cli_print_count(number, events));
@@ -195,6 +197,8 @@ static int print_trace(struct print *print)
 	}
 	if (print->raw_names)
 		kl_trace_demangle(trace, false);
+	if (print->from_ns)
+		kl_trace_skip(trace, print->from_ns);
 	print->printer.origin = (struct cli_origin){
 		.schema = kl_trace_schema(trace),
 		.info = kl_trace_about(trace),

@@ -10,6 +10,7 @@
 #include "../base/numbers.h"
 #include "../base/output.h"
 #include "latest.h"
+#include "pack.h"
 
 enum {
 	KEY_FROM = CLI_KEY_OWN,
@@ -64,6 +65,8 @@ static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_tra
 	uint64_t begin = 0;
 	int error = timeline ? 0 : -errno;
 
+	if (v->from_ns)
+		kl_trace_skip(trace, v->from_ns);
 	while (!error && kl_trace_next(trace, &item) > 0) {
 		if (item.kind == KL_ITEM_EVENT) {
 			begin = begin ? begin : item.event->ns;
@@ -174,7 +177,7 @@ static int exec_view(const struct cli_command *self, int argc, char **argv)
 	if (v.from_ns >= v.to_ns)
 		cli_usage_error(self, "--from must be before --to");
 	if (!v.output)
-		v.output = cli_name_of_trace(v.path, "html");
+		v.output = cli_trace_name(v.path, CLI_PACK_SUFFIX, ".html");
 	status = run(&v);
 	free(v.path);
 	free(v.output);

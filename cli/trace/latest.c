@@ -24,15 +24,3 @@ char *cli_latest_trace(void)
 	globfree(&found);
 	return path;
 }
-
-char *cli_name_of_trace(const char *path, const char *extension)
-{
-	size_t length = strlen(path);
-	const char *name;
-
-	while (length > 1 && path[length - 1] == '/')
-		length--;
-	for (name = path + length; name > path && name[-1] != '/'; name--)
-		;
-	return cli_format("%.*s.%s", (int)(path + length - name), name, extension);
-}

@@ -11,13 +11,4 @@
  */
 char *cli_latest_trace(void);
 
-/**
- * cli_name_of_trace - the name of a file that is made from a trace
- * @path: of the trace
- * @extension: without the dot
- *
- * Returns the last part of @path with the extension, so that the file is in the working directory.
- */
-char *cli_name_of_trace(const char *path, const char *extension);
-
 #endif /* KL_CLI_TRACE_LATEST_H */

@@ -14,7 +14,6 @@
 #include "folder.h"
 #include "lines.h"
 
-#define FILE_BYTES_MAX (1u << 30)
 #define NAME_BYTES 64
 
 void kl_word_write(struct kl_buffer *buffer, const char *text)
@@ -122,37 +121,6 @@ void kl_lines_deinit(struct kl_lines *lines)
 }
 
 /* ------------------------------------------------------------------- files */
-
-static int read_all(int fd, const char *name, struct kl_buffer *buffer)
-{
-	ssize_t n;
-
-	do {
-		char *at = kl_buffer_reserve(buffer, 1u << 16);
-
-		if (!at || buffer->length > FILE_BYTES_MAX)
-			return kl_fail(ENOMEM, "out of memory");
-		n = read(fd, at, 1u << 16);
-		if (n > 0)
-			buffer->length += (size_t)n;
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	return n ? kl_fail_system(errno, "%s", name) : 0;
-}
-
-int kl_part_read(const char *path, const char *name, struct kl_buffer *buffer)
-{
-	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd, error;
-
-	if (dir < 0)
-		return kl_fail_system(errno, "%s/%s", path, name);
-	fd = kl_open_regular_at(dir, name);
-	close(dir);
-	if (fd < 0)
-		return kl_fail(-fd, "%s/%s", path, kl_error_text());
-	error = read_all(fd, name, buffer);
-	close(fd);
-	return error;
-}
 
 /* Write to a temporary name and rename when complete, so that readers never see a partial file. */
 static int write_file(int folder, const char *name, const struct kl_buffer *buffer)

@@ -36,9 +36,6 @@ char *kl_lines_next(struct kl_lines *lines);
 bool kl_word_take_number(char **at, int base, uint64_t *number);
 bool kl_word_take(char **at, const char **word);
 
-/* Read a trace directory's whole file "folder/name". */
-int kl_part_read(const char *path, const char *name, struct kl_buffer *buffer);
-
 /*
  * Write the file, create its folder if necessary, and replace an existing file atomically. Only
  * works in the user's own directories; the result is accessible to its owner only (folder.h).

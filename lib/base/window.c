@@ -36,6 +36,8 @@ struct kl_window kl_window_on(const void *bytes, size_t length)
 
 void kl_window_close(struct kl_window *window)
 {
+	if (window->ops)
+		window->ops->close(window);
 	free(window->copy);
 	if (window->fd >= 0)
 		close(window->fd);
@@ -92,7 +94,9 @@ const void *kl_window_at(struct kl_window *window, uint64_t at, size_t bytes)
 		return NULL;
 	if (window->memory)
 		return window->memory + at;
-	if (at >= window->copy_at && at - window->copy_at <= window->copy_bytes &&
+	if (window->ops)
+		return window->ops->at(window, at, bytes);
+	if (window->copy && at >= window->copy_at && at - window->copy_at <= window->copy_bytes &&
 	    bytes <= window->copy_bytes - (at - window->copy_at))
 		return window->copy + (at - window->copy_at);
 	if (wanted > window->size - at)
@@ -106,8 +110,26 @@ const void *kl_window_at(struct kl_window *window, uint64_t at, size_t bytes)
 	return bytes <= window->copy_bytes ? window->copy : NULL;
 }
 
+/* Copy all bytes of a file that is not read as it is stored. */
+static int copy_all(struct kl_window *window, uint8_t *to)
+{
+	for (uint64_t at = 0; at < window->size;) {
+		uint64_t rest = window->size - at;
+		size_t bytes = rest < AHEAD_BYTES ? (size_t)rest : AHEAD_BYTES;
+		const void *from = window->ops->at(window, at, bytes);
+
+		if (!from)
+			return kl_fail(EIO, "the compressed file is damaged");
+		memcpy(to + at, from, bytes);
+		at += bytes;
+	}
+	return 0;
+}
+
 int kl_window_read(struct kl_window *window, size_t most, uint8_t **bytes, size_t *length)
 {
+	int ret;
+
 	*bytes = NULL;
 	*length = 0;
 	if (window->size > most)
@@ -117,6 +139,15 @@ int kl_window_read(struct kl_window *window, size_t most, uint8_t **bytes, size_
 	*bytes = malloc((size_t)window->size);
 	if (!*bytes)
 		return kl_fail(ENOMEM, "out of memory");
+	if (window->ops) {
+		ret = copy_all(window, *bytes);
+		*length = ret ? 0 : (size_t)window->size;
+		if (ret) {
+			free(*bytes);
+			*bytes = NULL;
+		}
+		return ret;
+	}
 	*length = read_at(window->fd, *bytes, (size_t)window->size, 0);
 	shrink(window, *length);
 	return 0;

@@ -9,14 +9,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct kl_window;
+
+/**
+ * struct kl_window_ops - a file that is not read as it is stored
+ * @at: as kl_window_at(); @bytes are within `size`
+ * @close: frees what `source` points to
+ */
+struct kl_window_ops {
+	const void *(*at)(struct kl_window *window, uint64_t at, size_t bytes);
+	void (*close)(struct kl_window *window);
+};
+
 /**
  * struct kl_window - a file, or bytes in memory, accessed in parts
+ * @ops: how to read it, or NULL
+ * @source: for @ops
  * @memory: all bytes; NULL for a file
  * @fd: the file; -1 if there is none
  * @size: bytes available; shrinks once a read returns fewer
  * @gone: bytes by which @size has shrunk
  */
 struct kl_window {
+	const struct kl_window_ops *ops;
+	void *source;
 	const uint8_t *memory;
 	int fd;
 	uint64_t size;
@@ -60,7 +76,7 @@ const void *kl_window_at(struct kl_window *window, uint64_t at, size_t bytes);
  * @bytes: out: the copy, which the caller frees; NULL if the file is empty
  * @length: out: length of @bytes
  *
- * Returns 0, -EFBIG or -ENOMEM.
+ * Returns 0, -EFBIG, -ENOMEM, or -EIO if some bytes cannot be restored.
  */
 int kl_window_read(struct kl_window *window, size_t most, uint8_t **bytes, size_t *length);
 

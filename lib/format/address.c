@@ -208,21 +208,6 @@ struct kl_addresses *kl_addresses_parse(const char *text, size_t bytes)
 	return NULL;
 }
 
-struct kl_addresses *kl_addresses_load(const char *path)
-{
-	struct kl_buffer buffer = { 0 };
-	struct kl_addresses *addresses = NULL;
-	int error = kl_part_read(path, KL_ADDRESSES_FILE, &buffer);
-
-	if (!error) {
-		addresses = kl_addresses_parse(buffer.data ? buffer.data : "", buffer.length);
-		error = addresses ? 0 : -errno;
-	}
-	kl_buffer_deinit(&buffer);
-	errno = -error;
-	return addresses;
-}
-
 int kl_addresses_save(const struct kl_addresses *addresses, const char *path)
 {
 	struct kl_buffer buffer = { 0 };

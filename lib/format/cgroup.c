@@ -138,21 +138,6 @@ struct kl_cgroups *kl_cgroups_parse(const char *text, size_t bytes)
 	return NULL;
 }
 
-struct kl_cgroups *kl_cgroups_load(const char *path)
-{
-	struct kl_buffer buffer = { 0 };
-	struct kl_cgroups *cgroups = NULL;
-	int error = kl_part_read(path, KL_CGROUPS_FILE, &buffer);
-
-	if (!error) {
-		cgroups = kl_cgroups_parse(buffer.data ? buffer.data : "", buffer.length);
-		error = cgroups ? 0 : -errno;
-	}
-	kl_buffer_deinit(&buffer);
-	errno = -error;
-	return cgroups;
-}
-
 int kl_cgroups_save(const struct kl_cgroups *cgroups, const char *path)
 {
 	struct kl_buffer buffer = { 0 };

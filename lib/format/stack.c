@@ -278,21 +278,6 @@ struct kl_stacks *kl_stacks_parse(const char *text, size_t bytes)
 
 /* ------------------------------------------------------------------- files */
 
-struct kl_stacks *kl_stacks_load(const char *path)
-{
-	struct kl_buffer buffer = { 0 };
-	struct kl_stacks *stacks = NULL;
-	int error = kl_part_read(path, KL_STACKS_FILE, &buffer);
-
-	if (!error) {
-		stacks = kl_stacks_parse(buffer.data ? buffer.data : "", buffer.length);
-		error = stacks ? 0 : -errno;
-	}
-	kl_buffer_deinit(&buffer);
-	errno = -error;
-	return stacks;
-}
-
 int kl_stacks_save(const struct kl_stacks *stacks, const char *path)
 {
 	struct kl_buffer buffer = { 0 };

@@ -5,6 +5,7 @@
  * loss. If the trace has a manifest, each block must be as it was stored, and each listed block
  * that is missing is reported with its number, records and times.
  */
+#include <kernlens/error.h>
 #include "../base/base.h"
 #include "../base/crc.h"
 #include "stream.h"
@@ -237,6 +238,7 @@ static void count_gone(struct kl_stream *s)
 	s->skipped = true;
 }
 
+/* Find the next block, which becomes s->block. False: there is none. */
 static bool next_block(struct kl_stream *s)
 {
 	while (s->at < s->file.size) {
@@ -353,6 +355,35 @@ static void leave(struct kl_stream *s, bool bad)
 	s->block = NULL;
 }
 
+/*
+ * Leave out the next block if it ends too early: only its header is read, so of its records only
+ * their number is known, and damage to them is not noticed.
+ */
+static bool skip_block(struct kl_stream *s)
+{
+	const struct kl_abi_block *block = s->from_ns ? header_at(s, s->at) : NULL;
+	uint64_t bytes = block ? block->packet_bits / 8 : 0;
+	size_t entry;
+
+	if (!block || kl_timebase_ns(s->timebase, block->timestamp_end) >= s->from_ns ||
+	    bytes > s->file.size - s->at)
+		return false;
+	if (kl_block_check(block, bytes, s->uuid) || !is_in_order(s, block)) {
+		kl_error_clear();
+		return false;
+	}
+	entry = find_entry(s, block->seq);
+	if (s->known ? entry == s->known->n_blocks ||
+			       s->known->blocks[entry]->bytes != block->committed :
+		       is_whole(s))
+		return false;
+	enter(s, block);
+	s->got = block->record_count;
+	s->cursor.event.cycles = block->timestamp_begin;
+	leave(s, false);
+	return true;
+}
+
 static bool pop_loss(struct kl_stream *s)
 {
 	if (!s->n_pending)
@@ -382,7 +413,7 @@ bool kl_stream_next(struct kl_stream *s)
 				return true;
 			}
 			leave(s, ret < 0);
-		} else if (!next_block(s)) {
+		} else if (!skip_block(s) && !next_block(s)) {
 			if (s->ended)
 				return false;
 			s->ended = true;

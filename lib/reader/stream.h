@@ -22,6 +22,7 @@ struct kl_stream {
 	uint32_t cpu;
 	const struct kl_manifest *manifest; /* NULL: there is none */
 	const struct kl_manifest_cpu *known; /* the manifest's entries for this CPU, or NULL */
+	uint64_t from_ns; /* wall time: blocks that end before it are left out */
 	size_t entry; /* index in @known: blocks before it were found, or are missing */
 
 	const struct kl_abi_block *block; /* current block, in the window; NULL between blocks */
@@ -45,7 +46,10 @@ struct kl_stream {
 	uint64_t key; /* time of the current item, in clock cycles */
 };
 
-/* Find the first block, without reading events. False: there is none. */
+/*
+ * Find the first block, whether it is to be left out or not, without reading events. False: there
+ * is none.
+ */
 bool kl_stream_start(struct kl_stream *stream);
 
 /* The next item. False at the end. */

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace opened for reading: either a directory, whose streams a heap merges, or a BER file, which
- * is already in order and whose reader does all the work.
+ * A trace opened for reading: either a directory or pack, whose streams a heap merges, or a BER
+ * file, which is already in order and whose reader does all the work.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <kernlens/address_store.h>
 #include <kernlens/ber_reader.h>
 #include <kernlens/cgroup_store.h>
+#include <kernlens/compress.h>
 #include <kernlens/error.h>
 #include <kernlens/stack_store.h>
 #include <kernlens/trace.h>
 #include "../base/base.h"
+#include "files.h"
 #include "manifest.h"
 #include "stream.h"
 
 #define METADATA_BYTES_MAX (16u << 20)
 #define MANIFEST_BYTES_MAX (1u << 30) /* 16 million blocks */
+#define NAMES_BYTES_MAX (1u << 30)
 
 struct kl_trace {
+	struct kl_files files;
 	struct kl_schema *schema;
 	struct kl_stacks *stacks; /* NULL: none */
 	struct kl_addresses *addresses; /* NULL: none */
@@ -44,33 +44,16 @@ struct kl_trace {
 	size_t n_heap;
 	bool started;
 	uint64_t begin_ns;
+	uint64_t skip_ns; /* since the beginning; 0: nothing is left out */
 
-	struct kl_ber_reader *ber; /* NULL: the trace is a directory */
+	struct kl_ber_reader *ber; /* NULL: the trace is a directory or pack */
 };
 
-/* Read a whole file; only for small files. */
-static int read_file(int dir, const char *name, size_t most, uint8_t **bytes, size_t *size)
-{
-	struct kl_window file;
-	int ret = kl_window_open(&file, dir, name);
-
-	*bytes = NULL;
-	*size = 0;
-	if (ret)
-		return ret;
-	ret = kl_window_read(&file, most, bytes, size);
-	if (ret == -EFBIG)
-		ret = kl_fail(EINVAL, "%s is too large: %llu bytes", name,
-			      (unsigned long long)file.size);
-	kl_window_close(&file);
-	return ret;
-}
-
-static int read_metadata(struct kl_trace *trace, int dir)
+static int read_metadata(struct kl_trace *trace)
 {
 	uint8_t *text;
 	size_t size;
-	int ret = read_file(dir, "metadata", METADATA_BYTES_MAX, &text, &size);
+	int ret = kl_files_read(&trace->files, "metadata", METADATA_BYTES_MAX, &text, &size);
 
 	if (ret)
 		return ret;
@@ -83,8 +66,8 @@ static int read_metadata(struct kl_trace *trace, int dir)
 	return ret;
 }
 
-/* @name: NULL: the file is missing */
-static int add_stream(struct kl_trace *trace, int dir, const char *name, uint32_t cpu)
+/* @file: NULL: the file is missing */
+static int add_stream(struct kl_trace *trace, const struct kl_stream_file *file, uint32_t cpu)
 {
 	struct kl_stream *streams, *stream;
 	int ret = 0;
@@ -96,8 +79,8 @@ static int add_stream(struct kl_trace *trace, int dir, const char *name, uint32_
 	trace->streams = streams;
 	stream = &streams[trace->n_streams];
 	*stream = (struct kl_stream){ .file.fd = -1, .cpu = cpu };
-	if (name)
-		ret = kl_window_open(&stream->file, dir, name);
+	if (file)
+		ret = kl_files_stream(&trace->files, file, &stream->file);
 	else
 		trace->state.streams_missing++;
 	if (!ret)
@@ -118,7 +101,7 @@ static int add_missing_streams(struct kl_trace *trace)
 		for (size_t k = 0; k < trace->n_files && !there; k++)
 			there = trace->streams[k].cpu == cpu->cpu;
 		if (!there)
-			ret = add_stream(trace, -1, NULL, cpu->cpu);
+			ret = add_stream(trace, NULL, cpu->cpu);
 		/* It lost records, but no block was stored, so no stream is missing. */
 		if (!there && !cpu->n_blocks)
 			trace->state.streams_missing--;
@@ -127,11 +110,11 @@ static int add_missing_streams(struct kl_trace *trace)
 }
 
 /* Read the list of what was recorded. Traces of other writers have none. */
-static int open_manifest(struct kl_trace *trace, int dir)
+static int open_manifest(struct kl_trace *trace)
 {
 	struct kl_manifest *manifest = &trace->manifest;
-	int ret = read_file(dir, KL_MANIFEST_FILE, MANIFEST_BYTES_MAX, &trace->manifest_file,
-			    &trace->manifest_bytes);
+	int ret = kl_files_read(&trace->files, KL_MANIFEST_FILE, MANIFEST_BYTES_MAX,
+				&trace->manifest_file, &trace->manifest_bytes);
 
 	if (ret == -ENOENT || ret == -ENOTDIR) {
 		kl_error_clear();
@@ -169,26 +152,15 @@ static int compare_streams(const void *a, const void *b)
 	return first->cpu < second->cpu ? -1 : first->cpu > second->cpu;
 }
 
-/* Takes ownership of @dir. */
-static int open_streams(struct kl_trace *trace, int dir)
+static int open_streams(struct kl_trace *trace)
 {
-	DIR *list = fdopendir(dir);
-	struct dirent *entry;
-	int ret = 0;
+	struct kl_stream_file *files;
+	size_t n;
+	int ret = kl_files_streams(&trace->files, &files, &n);
 
-	if (!list) {
-		ret = -errno;
-		close(dir);
-		return kl_fail_system(-ret, "directory");
-	}
-	while (!ret && (entry = readdir(list))) {
-		unsigned int cpu;
-		char rest;
-
-		if (sscanf(entry->d_name, "cpu%u%c", &cpu, &rest) == 1)
-			ret = add_stream(trace, dir, entry->d_name, cpu);
-	}
-	closedir(list);
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = add_stream(trace, &files[i], files[i].cpu);
+	free(files);
 	trace->n_files = trace->n_streams;
 	if (!ret)
 		ret = add_missing_streams(trace);
@@ -209,80 +181,103 @@ void kl_trace_demangle(struct kl_trace *trace, bool wanted)
 		kl_stacks_demangle(trace->stacks, wanted);
 }
 
+/* Read a file of names. Returns 1, 0 if the trace has none, or a negative errno. */
+static int read_names(const struct kl_trace *trace, const char *name, uint8_t **text, size_t *size)
+{
+	int ret = kl_files_read(&trace->files, name, NAMES_BYTES_MAX, text, size);
+
+	if (ret != -ENOENT && ret != -ENOTDIR)
+		return ret ? ret : 1;
+	kl_error_clear();
+	return 0;
+}
+
 /* Most traces have no stacks. */
-static int open_stacks(struct kl_trace *trace, const char *path)
+static int open_stacks(struct kl_trace *trace)
 {
-	trace->stacks = kl_stacks_load(path);
-	if (!trace->stacks && errno != ENOENT)
-		return -errno;
-	if (!trace->stacks)
-		kl_error_clear();
+	uint8_t *text;
+	size_t size;
+	int ret = read_names(trace, KL_STACKS_FILE, &text, &size);
+
+	if (ret > 0)
+		trace->stacks = kl_stacks_parse(text ? (char *)text : "", size);
+	ret = ret > 0 && !trace->stacks ? -errno : ret;
+	free(text);
 	kl_schema_set_stacks(trace->schema, trace->stacks);
-	return 0;
+	return ret;
 }
 
-static int open_addresses(struct kl_trace *trace, const char *path)
+static int open_addresses(struct kl_trace *trace)
 {
-	trace->addresses = kl_addresses_load(path);
-	if (!trace->addresses && errno != ENOENT)
-		return -errno;
-	if (!trace->addresses)
-		kl_error_clear();
+	uint8_t *text;
+	size_t size;
+	int ret = read_names(trace, KL_ADDRESSES_FILE, &text, &size);
+
+	if (ret > 0)
+		trace->addresses = kl_addresses_parse(text ? (char *)text : "", size);
+	ret = ret > 0 && !trace->addresses ? -errno : ret;
+	free(text);
 	kl_schema_set_addresses(trace->schema, trace->addresses);
-	return 0;
+	return ret;
 }
 
-static int open_cgroups(struct kl_trace *trace, const char *path)
+static int open_cgroups(struct kl_trace *trace)
 {
-	trace->cgroups = kl_cgroups_load(path);
-	if (!trace->cgroups && errno != ENOENT)
-		return -errno;
-	if (!trace->cgroups)
-		kl_error_clear();
+	uint8_t *text;
+	size_t size;
+	int ret = read_names(trace, KL_CGROUPS_FILE, &text, &size);
+
+	if (ret > 0)
+		trace->cgroups = kl_cgroups_parse(text ? (char *)text : "", size);
+	ret = ret > 0 && !trace->cgroups ? -errno : ret;
+	free(text);
 	kl_schema_set_cgroups(trace->schema, trace->cgroups);
-	return 0;
+	return ret;
 }
 
 /* The error text includes @path. */
-static int open_directory(struct kl_trace *trace, const char *path)
+static int open_files(struct kl_trace *trace, const char *path)
 {
-	int ret, dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int ret = kl_files_open(&trace->files, path);
 
-	if (dir < 0)
-		return kl_fail_system(errno, "%s", path);
-	ret = read_metadata(trace, dir);
-	if (!ret)
-		ret = open_manifest(trace, dir);
 	if (ret)
-		close(dir);
-	else
-		ret = open_streams(trace, dir);
+		return ret;
+	ret = read_metadata(trace);
 	if (!ret)
-		ret = open_stacks(trace, path);
+		ret = open_manifest(trace);
 	if (!ret)
-		ret = open_addresses(trace, path);
+		ret = open_streams(trace);
 	if (!ret)
-		ret = open_cgroups(trace, path);
-	if (ret)
-		return kl_fail_about(ret, path);
-	return 0;
+		ret = open_stacks(trace);
+	if (ret >= 0)
+		ret = open_addresses(trace);
+	if (ret >= 0)
+		ret = open_cgroups(trace);
+	return ret < 0 ? kl_fail_about(ret, path) : 0;
+}
+
+static bool is_ber(const char *path)
+{
+	struct stat about;
+
+	return !stat(path, &about) && S_ISREG(about.st_mode) && !kl_pack_is(path);
 }
 
 struct kl_trace *kl_trace_open(const char *path)
 {
 	struct kl_trace *trace = calloc(1, sizeof(*trace));
-	struct stat about;
 	int ret;
 
 	if (!trace) {
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	if (!stat(path, &about) && S_ISREG(about.st_mode)) {
+	trace->files = (struct kl_files){ .dir = -1, .pack.fd = -1 };
+	if (is_ber(path)) {
 		trace->ber = kl_ber_reader_open(path);
 		ret = trace->ber ? 0 : -errno;
 	} else {
-		ret = open_directory(trace, path);
+		ret = open_files(trace, path);
 	}
 	if (ret) {
 		kl_trace_close(trace);
@@ -308,6 +303,7 @@ void kl_trace_close(struct kl_trace *trace)
 	kl_stacks_destroy(trace->stacks);
 	kl_addresses_destroy(trace->addresses);
 	kl_cgroups_destroy(trace->cgroups);
+	kl_files_close(&trace->files);
 	free(trace);
 }
 
@@ -401,9 +397,16 @@ void kl_trace_rewind(struct kl_trace *trace)
 		struct kl_stream *s = &trace->streams[i];
 
 		s->cursor.begin_ns = trace->begin_ns;
+		s->from_ns = trace->skip_ns ? trace->begin_ns + trace->skip_ns : 0;
 		if (kl_stream_next(s))
 			heap_add(trace, s);
 	}
+}
+
+void kl_trace_skip(struct kl_trace *trace, uint64_t since_ns)
+{
+	trace->skip_ns = since_ns;
+	kl_trace_rewind(trace);
 }
 
 /* Report the unseen records last, since they belong to no CPU. */

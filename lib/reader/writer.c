@@ -8,49 +8,19 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include <kernlens/compress.h>
 #include <kernlens/cursor.h>
 #include <kernlens/trace.h>
 #include <kernlens/trace_folder.h>
 #include "../base/base.h"
 #include "../base/crc.h"
 #include "../base/folder.h"
-#include "manifest.h"
+#include "files.h"
+#include "writer.h"
 
-#define CPUS_MAX 8192 /* the kernel's NR_CPUS limit on x86 */
-
-/*
- * @records, @discarded: on this CPU, as of the last block, stored or not
- * @unstored: manifest entry of unstored blocks, if `kind` is set
- * @unstored_at: offset of that entry in the manifest
- * @total: the session's own counts, if `kind` is set
- */
-struct out {
-	int fd;
-	uint64_t bytes;
-	uint64_t records;
-	uint64_t discarded;
-	struct kl_manifest_entry unstored;
-	uint64_t unstored_at;
-	struct kl_manifest_entry total;
-};
-
-struct kl_trace_writer {
-	int dir;
-	const struct kl_schema *schema;
-	struct kl_trace_info info;
-	struct out *outs; /* by CPU */
-	size_t n_outs;
-	uint64_t bytes;
-	struct kl_manifest_out manifest;
-	struct kl_manifest_entry end;
-	unsigned int cpus; /* maximum number of CPUs */
-	int error; /* from the first block that could not be stored */
-};
-
-static int write_all(int fd, struct iovec *parts, int n, uint64_t at)
+int kl_writer_write(int fd, struct iovec *parts, int n, uint64_t at)
 {
 	while (n) {
 		ssize_t done = pwritev(fd, parts, n, at);
@@ -89,7 +59,7 @@ static int write_metadata(struct kl_trace_writer *writer)
 		goto out;
 	}
 	part = (struct iovec){ buffer.data, buffer.length };
-	ret = write_all(fd, &part, 1, 0);
+	ret = kl_writer_write(fd, &part, 1, 0);
 	if (close(fd) && !ret)
 		ret = kl_fail_system(errno, ".metadata.new");
 	if (!ret && renameat(writer->dir, ".metadata.new", writer->dir, "metadata"))
@@ -148,41 +118,42 @@ free_writer:
 	return NULL;
 }
 
-static struct out *get_out(struct kl_trace_writer *writer, uint32_t cpu)
+static struct kl_stream_out *get_out(struct kl_trace_writer *writer, uint32_t cpu)
 {
-	if (cpu >= CPUS_MAX) {
+	if (cpu >= KL_CPUS_MAX) {
 		kl_fail(EINVAL, "a block has the invalid CPU number %u", cpu);
 		return NULL;
 	}
 	if (cpu >= writer->n_outs) {
-		struct out *outs = reallocarray(writer->outs, cpu + 1, sizeof(*outs));
+		struct kl_stream_out *outs = reallocarray(writer->outs, cpu + 1, sizeof(*outs));
 
 		if (!outs) {
 			kl_fail(ENOMEM, "out of memory");
 			return NULL;
 		}
 		for (size_t i = writer->n_outs; i <= cpu; i++)
-			outs[i] = (struct out){ .fd = -1 };
+			outs[i] = (struct kl_stream_out){ .fd = -1 };
 		writer->outs = outs;
 		writer->n_outs = cpu + 1;
 	}
 	return &writer->outs[cpu];
 }
 
-static int open_out(struct kl_trace_writer *writer, struct out *out)
+int kl_writer_open(struct kl_trace_writer *writer, struct kl_stream_out *out)
 {
-	char name[16];
+	char name[KL_PACK_NAME_MAX];
 
 	if (out->fd >= 0)
 		return 0;
-	snprintf(name, sizeof(name), "cpu%zu", (size_t)(out - writer->outs));
+	snprintf(name, sizeof(name), "cpu%zu%s", (size_t)(out - writer->outs),
+		 writer->frames ? KL_TRACE_COMPRESSED : "");
 	out->fd = openat(writer->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			 0600);
 	return out->fd < 0 ? kl_fail_system(errno, "%s", name) : 0;
 }
 
 /* Fill in what the kernel would have written when completing the block. */
-static void complete_header(const struct kl_trace_writer *writer, const struct out *out,
+static void complete_header(const struct kl_trace_writer *writer, const struct kl_stream_out *out,
 			    const struct kl_abi_block *block, size_t bytes,
 			    struct kl_abi_block *header)
 {
@@ -218,67 +189,66 @@ static struct kl_manifest_entry entry_of(const struct kl_abi_block *header)
 	};
 }
 
-/*
- * Reserve space in the manifest for one more block and for the final entries: each CPU's unstored
- * blocks and totals, and the end.
- */
-static int reserve(struct kl_trace_writer *writer)
+int kl_writer_reserve(struct kl_trace_writer *writer, size_t blocks)
 {
 	unsigned int cpus = writer->n_outs > writer->cpus ? writer->n_outs : writer->cpus;
 
-	return kl_manifest_reserve(&writer->manifest, 1 + 2 * cpus + 2);
+	return kl_manifest_reserve(&writer->manifest, (unsigned int)blocks + 2 * cpus + 2);
+}
+
+int kl_writer_take_back(struct kl_stream_out *out, int error)
+{
+	if (ftruncate(out->fd, (off_t)out->bytes))
+		return kl_fail_system(errno, "cannot truncate a stream");
+	return error;
 }
 
 /* Store a block and its manifest entry, or neither. */
-static int store(struct kl_trace_writer *writer, struct out *out, struct kl_abi_block *header,
-		 const struct kl_abi_block *block)
+static int store(struct kl_trace_writer *writer, struct kl_stream_out *out,
+		 struct kl_abi_block *header, const struct kl_abi_block *block,
+		 struct kl_manifest_entry *entry)
 {
-	struct kl_manifest_entry entry = entry_of(header);
 	uint64_t size = header->packet_bits / 8;
 	struct iovec parts[2] = {
 		{ header, sizeof(*header) },
 		{ (void *)(block + 1), header->committed - sizeof(*header) },
 	};
-	int ret = reserve(writer);
+	int ret = kl_writer_reserve(writer, 1);
 
 	if (!ret)
-		ret = open_out(writer, out);
+		ret = kl_writer_open(writer, out);
 	if (ret)
 		return ret;
-	entry.content_crc = kl_crc32c(0, parts[0].iov_base, parts[0].iov_len);
-	entry.content_crc = kl_crc32c(entry.content_crc, parts[1].iov_base, parts[1].iov_len);
-	ret = write_all(out->fd, parts, 2, out->bytes);
+	ret = kl_writer_write(out->fd, parts, 2, out->bytes);
 	if (!ret && ftruncate(out->fd, (off_t)(out->bytes + size)))
 		ret = kl_fail_system(errno, "cpu%u", header->cpu_id);
 	if (!ret)
-		ret = kl_manifest_add(&writer->manifest, &entry);
+		ret = kl_manifest_add(&writer->manifest, entry);
 	/* A partial block would confuse other readers. */
-	if (ret && ftruncate(out->fd, (off_t)out->bytes))
-		ret = kl_fail_system(errno, "cpu%u", header->cpu_id);
 	if (ret)
-		return ret;
+		return kl_writer_take_back(out, ret);
 	out->bytes += size;
 	writer->bytes += size;
 	return 0;
 }
 
 /* Update the manifest immediately, because the recorder may be killed. */
-static void count_unstored(struct kl_trace_writer *writer, struct out *out,
-			   const struct kl_abi_block *header)
+void kl_writer_count_unstored(struct kl_trace_writer *writer, struct kl_stream_out *out,
+			      const struct kl_manifest_entry *block)
 {
 	struct kl_manifest_entry *entry = &out->unstored;
 	bool first = !entry->kind;
 
 	if (first) {
-		*entry = entry_of(header);
+		*entry = *block;
 		entry->kind = KL_MANIFEST_UNSTORED;
 		entry->records = 0;
 		entry->blocks = 0;
 		out->unstored_at = writer->manifest.at;
 	}
-	entry->end = header->timestamp_end;
-	entry->discarded = header->events_discarded;
-	entry->records += header->record_count;
+	entry->end = block->end;
+	entry->discarded = block->discarded;
+	entry->records += block->block_records;
 	entry->blocks++;
 	/* If this fails, the totals still reveal the missing records. */
 	if (!first)
@@ -288,10 +258,27 @@ static void count_unstored(struct kl_trace_writer *writer, struct out *out,
 		entry->kind = 0;
 }
 
+static int take_block(struct kl_trace_writer *writer, struct kl_stream_out *out,
+		      struct kl_abi_block *header, const struct kl_abi_block *block)
+{
+	struct kl_manifest_entry entry = entry_of(header);
+
+	entry.content_crc = kl_crc32c(0, header, sizeof(*header));
+	entry.content_crc =
+		kl_crc32c(entry.content_crc, block + 1, header->committed - sizeof(*header));
+	if (writer->frames)
+		return kl_writer_keep(writer, out, header, block, &entry);
+	if (!writer->error)
+		writer->error = store(writer, out, header, block, &entry);
+	if (writer->error)
+		kl_writer_count_unstored(writer, out, &entry);
+	return writer->error;
+}
+
 int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *block, size_t bytes)
 {
 	struct kl_abi_block header;
-	struct out *out;
+	struct kl_stream_out *out;
 	uint64_t size;
 	int ret;
 
@@ -312,13 +299,10 @@ int kl_trace_append(struct kl_trace_writer *writer, const struct kl_abi_block *b
 	if (header.committed > bytes)
 		return kl_fail(EINVAL, "the block has %zu bytes, but its header says %llu", bytes,
 			       (unsigned long long)header.committed);
-	if (!writer->error)
-		writer->error = store(writer, out, &header, block);
-	if (writer->error)
-		count_unstored(writer, out, &header);
+	ret = take_block(writer, out, &header, block);
 	out->records = header.record_first + header.record_count;
 	out->discarded = header.events_discarded;
-	return writer->error;
+	return ret;
 }
 
 bool kl_trace_unstored(const struct kl_trace_writer *writer, uint32_t cpu, struct kl_loss *loss)
@@ -354,7 +338,7 @@ int kl_trace_set_begin(struct kl_trace_writer *writer, uint64_t cycles)
 int kl_trace_set_total(struct kl_trace_writer *writer, uint32_t cpu, uint64_t written,
 		       uint64_t lost)
 {
-	struct out *out;
+	struct kl_stream_out *out;
 
 	/* A CPU that recorded nothing has no entry. */
 	if (!written && !lost)
@@ -379,7 +363,7 @@ static int add_totals(struct kl_trace_writer *writer)
 	int ret = 0;
 
 	for (uint32_t cpu = 0; cpu < writer->n_outs && !ret; cpu++) {
-		struct out *out = &writer->outs[cpu];
+		struct kl_stream_out *out = &writer->outs[cpu];
 
 		if (!out->total.kind && (out->records || out->discarded))
 			kl_trace_set_total(writer, cpu, out->records, out->discarded);
@@ -418,7 +402,10 @@ int kl_trace_finish(struct kl_trace_writer *writer, const struct kl_timebase *ti
 
 	if (!writer)
 		return 0;
+	error = kl_writer_finish_frames(writer);
 	ret = finish_manifest(writer);
+	if (!ret)
+		ret = error;
 	for (size_t i = 0; i < writer->n_outs; i++)
 		if (writer->outs[i].fd >= 0 && close(writer->outs[i].fd) && !ret)
 			ret = kl_fail_system(errno, "cpu%zu", i);
@@ -432,6 +419,7 @@ int kl_trace_finish(struct kl_trace_writer *writer, const struct kl_timebase *ti
 		if (!ret && error != writer->error)
 			ret = error;
 	}
+	kl_writer_deinit_frames(writer);
 	close(writer->dir);
 	free(writer->outs);
 	free(writer);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <kernlens/cgroup_store.h>
+#include <kernlens/compress.h>
 #include <kernlens/error.h>
 #include <kernlens/record.h>
 #include <kernlens/trace_folder.h>
@@ -22,10 +23,12 @@
 /* Names to try within a second. */
 #define FOLDERS_MAX 9999
 
+/* cpuN, and cpuN.klz if it is compressed. */
 static bool is_stream(const char *name)
 {
-	return !strncmp(name, "cpu", 3) && name[3] &&
-	       strspn(name + 3, "0123456789") == strlen(name + 3);
+	size_t digits = strncmp(name, "cpu", 3) ? 0 : strspn(name + 3, "0123456789");
+
+	return digits && (!name[3 + digits] || !strcmp(name + 3 + digits, KL_TRACE_COMPRESSED));
 }
 
 /* Open a directory that belongs to us: another owner could change what we find there. */

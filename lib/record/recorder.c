@@ -9,10 +9,13 @@
 #include <string.h>
 
 #include <kernlens/cgroup_store.h>
+#include <kernlens/compress.h>
 #include <kernlens/error.h>
 #include <kernlens/timebase.h>
 #include "../base/base.h"
 #include "recorder.h"
+
+#define KEEP_NS 1000000000u /* how long blocks may wait for others that they are compressed with */
 
 int kl_recorder_notify(const struct kl_recorder *recorder, enum kl_record_notice_kind kind,
 		       int error)
@@ -65,7 +68,15 @@ static int create_trace(struct kl_recorder *recorder)
 	snprintf(info.scope, sizeof(info.scope), "%s", source->scope);
 	info.command = source->command;
 	recorder->writer = kl_trace_create(recorder->path, source->schema, &info);
-	return recorder->writer ? 0 : about_path(recorder, -errno);
+	if (!recorder->writer)
+		return about_path(recorder, -errno);
+	if (!recorder->params.compress ||
+	    !kl_trace_compress(recorder->writer, recorder->params.compress))
+		return 0;
+	kl_trace_finish(recorder->writer, NULL);
+	recorder->writer = NULL;
+	kl_record_discard(recorder->path);
+	return kl_fail(ENOMEM, "out of memory");
 }
 
 int kl_recorder_init(struct kl_recorder *recorder, const struct kl_record_source *source,
@@ -155,10 +166,8 @@ int kl_recorder_fd(const struct kl_recorder *recorder)
 	return recorder->reader && !recorder->stuck ? kl_reader_fd(recorder->reader) : -1;
 }
 
-static void take_block(struct kl_recorder *recorder, const struct kl_reader_block *block)
+static void note_unstored(struct kl_recorder *recorder, int error)
 {
-	int error = kl_trace_append(recorder->writer, block->block, block->to);
-
 	if (!error || recorder->counts.error)
 		return;
 	recorder->counts.error = error;
@@ -176,21 +185,28 @@ static uint64_t count_unstored(const struct kl_recorder *recorder)
 	return records;
 }
 
+int kl_recorder_flush(struct kl_recorder *recorder, uint64_t age_ns)
+{
+	note_unstored(recorder, kl_trace_flush(recorder->writer, age_ns));
+	recorder->counts.bytes = kl_trace_written(recorder->writer);
+	recorder->counts.unstored = count_unstored(recorder);
+	return recorder->counts.error;
+}
+
 int kl_recorder_read(struct kl_recorder *recorder, bool partial)
 {
 	struct kl_reader_block block;
 	int got;
 
 	while ((got = kl_reader_next_block(recorder->reader, partial, &block)) > 0)
-		take_block(recorder, &block);
+		note_unstored(recorder, kl_trace_append(recorder->writer, block.block, block.to));
 	if (got < 0) {
 		recorder->stuck = true;
 		keep_first(recorder, got);
 		kl_recorder_notify(recorder, KL_RECORD_STUCK, got);
 	}
 	kl_reader_counts(recorder->reader, &recorder->counts.read);
-	recorder->counts.bytes = kl_trace_written(recorder->writer);
-	recorder->counts.unstored = count_unstored(recorder);
+	kl_recorder_flush(recorder, KEEP_NS);
 	return got;
 }
 
@@ -283,6 +299,7 @@ int kl_recorder_ended(struct kl_recorder *recorder)
 	keep_first(recorder, kl_recorder_failure(recorder, error));
 	if (!recorder->failed)
 		kl_recorder_drain(recorder);
+	kl_recorder_flush(recorder, 0);
 	keep_first(recorder, recorder->counts.error);
 	kl_recorder_failure(recorder, set_totals(recorder));
 	kl_recorder_report_missing(recorder);

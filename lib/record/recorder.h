@@ -45,6 +45,9 @@ int kl_recorder_open(struct kl_recorder *recorder, unsigned int flags);
 /* Store blocks; @partial: also those that are still being filled, for the last time. */
 int kl_recorder_read(struct kl_recorder *recorder, bool partial);
 
+/* Write blocks that the writer has kept for at least @age_ns; 0: all. Failures are reported. */
+int kl_recorder_flush(struct kl_recorder *recorder, uint64_t age_ns);
+
 /* Fit the clock and close the trace. */
 int kl_recorder_close(struct kl_recorder *recorder);
 

@@ -60,6 +60,7 @@ static int read_to_end(struct kl_recorder *copy)
 		}
 		nanosleep(&pause, NULL);
 	}
+	kl_recorder_flush(copy, 0);
 	return ret ? ret : copy->counts.error;
 }
 

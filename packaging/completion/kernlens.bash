@@ -70,7 +70,7 @@ _kernlens_argument() {
 		;;
 	-o | --output | --svg | --html)
 		compopt -o filenames
-		if [[ $command == record ]]; then
+		if [[ $command == record || $command == unpack ]]; then
 			COMPREPLY=($(compgen -d -- "$current"))
 		else
 			COMPREPLY=($(compgen -f -- "$current"))
@@ -108,7 +108,7 @@ _kernlens_words() {
 		;;
 	history) COMPREPLY=($(compgen -W "print record plot" -- "$current")) ;;
 	help) COMPREPLY=($(compgen -W "$("$program" help --commands)" -- "$current")) ;;
-	print | report | view | export | plot)
+	print | report | view | export | plot | pack | unpack)
 		[[ $command != report ]] || words="syscalls sleepers events"
 		compopt -o filenames
 		COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))

@@ -25,8 +25,8 @@ function __kernlens_options
     set -l command (__kernlens_command)
     or return
     kernlens help $command 2>/dev/null |
-        sed -n 's/^  \(-.\), \(--[a-z-]*\)\( [^ ]*\)\{0,1\}  *\(.*\)$/\1\t\4\n\2\t\4/p
-            s/^      \(--[a-z-]*\)\( [^ ]*\)\{0,1\}  *\(.*\)$/\1\t\3/p'
+        sed -n 's/^  \(-.\), \(--[a-z-]*\)\([[ ][^ ]*\)\{0,1\}  *\(.*\)$/\1\t\4\n\2\t\4/p
+            s/^      \(--[a-z-]*\)\([[ ][^ ]*\)\{0,1\}  *\(.*\)$/\1\t\3/p'
 end
 
 # Add each word of the standard input to the list before the last comma.
@@ -76,7 +76,7 @@ complete -c kernlens -n '__kernlens_after -p --pid' -a '(__fish_complete_pids)'
 complete -c kernlens -n '__kernlens_after -u --user' -a '(__fish_complete_users)'
 complete -c kernlens -n '__kernlens_after --cgroup' -a '(__kernlens_cgroups --cgroup 2>/dev/null)'
 complete -c kernlens -n '__kernlens_after --unit' -a '(__kernlens_cgroups --unit 2>/dev/null)'
-complete -c kernlens -n '__kernlens_is print report view export plot' -F
+complete -c kernlens -n '__kernlens_is print report view export plot pack unpack' -F
 complete -c kernlens -n '__kernlens_is proc set' -a '(__fish_complete_pids)'
 complete -c kernlens -n '__kernlens_is help' -a '(kernlens help --commands)'
 complete -c kernlens -n '__kernlens_is list' -a '(kernlens list groups --names; kernlens list --names)'

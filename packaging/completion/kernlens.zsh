@@ -107,8 +107,8 @@ _kernlens() {
 	done
 	if [[ ${words[CURRENT]} == -* ]]; then
 		described=(${(f)"$(_call_program options kernlens help $command 2>/dev/null |
-			sed -n 's/^  \(-.\), \(--[a-z-]*\)\( [^ ]*\)\{0,1\}  *\(.*\)$/\1:\4\n\2:\4/p
-				s/^      \(--[a-z-]*\)\( [^ ]*\)\{0,1\}  *\(.*\)$/\1:\3/p')"})
+			sed -n 's/^  \(-.\), \(--[a-z-]*\)\([[ ][^ ]*\)\{0,1\}  *\(.*\)$/\1:\4\n\2:\4/p
+				s/^      \(--[a-z-]*\)\([[ ][^ ]*\)\{0,1\}  *\(.*\)$/\1:\3/p')"})
 		_describe -o -t options option described
 	else
 		_kernlens_words $command

@@ -312,6 +312,7 @@ class kl_recorder_params(Structure):
         ("snapshots", c_uint64),
         ("notify", NOTIFY),
         ("context", c_void_p),
+        ("compress", c_int),
     ]
 
 

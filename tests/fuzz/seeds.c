@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../lib/monitor/history.h"
+#include "../../lib/reader/frame.h"
 #include "../../lib/symbol/elf.h"
 #include "lib/synth.h"
 #include "shared.h"
@@ -161,6 +162,68 @@ static void make_traces(void)
 	synth_remove(folder);
 	kl_schema_destroy(schema);
 	kl_buffer_deinit(&text);
+}
+
+/* A pack of a trace with few events, and the columns of one of its blocks. */
+static void make_pack(void)
+{
+	struct kl_schema *tables = kl_schema_create(), *schema;
+	char *folder = synth_directory(), trace[256], pack[256];
+	static uint8_t bytes[1 << 16], part[1 << 17];
+	struct synth *s = malloc(sizeof(*s));
+	struct kl_buffer text = { 0 }, columns = { 0 };
+	struct kl_trace_writer *writer;
+	struct kl_pack_counts counts;
+	struct kl_trace_info info;
+	struct kl_split *split;
+	const size_t *cuts;
+	size_t n_cuts, n;
+	int fd;
+
+	fuzz_info(&info);
+	fuzz_assert(s && !kl_metadata_write(&text, tables, &info));
+	/* The first two events. */
+	text.length = (size_t)(strstr(strstr(strstr(text.data, "\nevent {") + 1, "\nevent {") + 1,
+				      "\nevent {") +
+			       1 - text.data);
+	schema = kl_metadata_parse(text.data, text.length, &info);
+	snprintf(trace, sizeof(trace), "%s/trace", folder);
+	snprintf(pack, sizeof(pack), "%s/pack", folder);
+	writer = schema ? kl_trace_create(trace, schema, &info) : NULL;
+	fuzz_assert(writer);
+	synth_init(s, schema, 0);
+	memcpy(s->uuid, info.uuid, sizeof(s->uuid));
+	for (unsigned int block = 0; block < 2; block++) {
+		const struct kl_class *class = NULL;
+
+		synth_begin(s, 1000000 + block * 100000);
+		for (unsigned int i = 0; i < 9; i++) {
+			class = kl_schema_next(schema, class);
+			if (class)
+				add_any(s, class, 1000000 + block * 100000 + i * 100, i);
+		}
+		synth_end(s, 1050000 + block * 100000);
+		fuzz_assert(!kl_trace_append(writer, synth_block(s), s->block_bytes));
+	}
+	fuzz_assert(!kl_trace_finish(writer, NULL) &&
+		    !kl_pack_trace(trace, pack, false, 19, &counts));
+	fd = open(pack, O_RDONLY);
+	n = (size_t)read(fd, bytes, sizeof(bytes));
+	close(fd);
+	save("pack", "pack", part, fuzz_part_put(part, 0, bytes, n));
+	split = kl_split_create(schema);
+	fuzz_assert(split && !kl_split(split, s->bytes, s->block_bytes, &columns, &cuts, &n_cuts));
+	memcpy(bytes, &synth_block(s)->record_count, 4);
+	memcpy(bytes + 4, &synth_block(s)->committed, 4);
+	memcpy(bytes + 8, columns.data, columns.length);
+	save("pack", "columns", part, fuzz_part_put(part, 1, bytes, 8 + columns.length));
+	kl_split_destroy(split);
+	kl_buffer_deinit(&columns);
+	kl_buffer_deinit(&text);
+	kl_schema_destroy(schema);
+	kl_schema_destroy(tables);
+	synth_remove(folder);
+	free(s);
 }
 
 /* The beginning of this program's .eh_frame. */
@@ -390,6 +453,7 @@ int main(int argc, char **argv)
 		return 1;
 	make_unwind();
 	make_traces();
+	make_pack();
 	save("btf", "types", types, types_make(types));
 	make_core();
 	make_code();

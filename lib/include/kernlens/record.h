@@ -307,6 +307,8 @@ struct kl_record_notice {
  * @snapshots: maximum number of snapshots; they have @path plus ".1", ".2" ...
  * @notify: called with each notice, from within the calls of the recorder; or NULL
  * @context: first argument of @notify
+ * @compress: level of zstd, 1 to 19, that the streams are compressed with; 0: not compressed.
+ *            Blocks then stay in memory for up to a second before they are written
  */
 struct kl_recorder_params {
 	const char *path;
@@ -315,6 +317,7 @@ struct kl_recorder_params {
 	uint64_t snapshots;
 	void (*notify)(void *context, const struct kl_record_notice *notice);
 	void *context;
+	int compress;
 };
 
 /**

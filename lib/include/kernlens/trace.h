@@ -124,7 +124,8 @@ struct kl_trace_writer;
 
 /**
  * kl_trace_open - open a trace for reading
- * @path: trace directory, or a BER file (kernlens/ber.h)
+ * @path: trace directory, a pack (one file that `kernlens pack` wrote), or a BER file
+ *        (kernlens/ber.h)
  *
  * The files stay open, one per CPU. They may be changed or truncated in the meantime, which
  * counts as damage. If the recorder was killed, the trace is readable up to its last complete

@@ -60,15 +60,6 @@ const struct kl_address *kl_addresses_next(const struct kl_addresses *addresses,
 					   uint64_t *address);
 
 /**
- * kl_addresses_load - read the names stored in a trace directory
- * @path: of the directory
- *
- * Returns NULL with errno ENOENT if it has none, EINVAL (the error text contains the line number)
- * or ENOMEM.
- */
-struct kl_addresses *kl_addresses_load(const char *path);
-
-/**
  * kl_addresses_parse - parse the contents of KL_ADDRESSES_FILE
  * @text: any bytes
  * @bytes: size of @text

@@ -86,15 +86,6 @@ void kl_cgroups_read(struct kl_cgroups *cgroups);
 int kl_cgroups_save(const struct kl_cgroups *cgroups, const char *path);
 
 /**
- * kl_cgroups_load - read the paths stored in a trace directory
- * @path: of the directory
- *
- * Returns NULL with errno ENOENT if it has none, EINVAL (the error text contains the line number)
- * or ENOMEM.
- */
-struct kl_cgroups *kl_cgroups_load(const char *path);
-
-/**
  * kl_cgroups_write - format paths as in KL_CGROUPS_FILE
  * @cgroups: paths
  * @buffer: appended to

@@ -43,14 +43,6 @@ void kl_stacks_write(const struct kl_stacks *stacks, struct kl_buffer *buffer);
 struct kl_stacks *kl_stacks_parse(const char *text, size_t bytes);
 
 /**
- * kl_stacks_load - read the traces stored in a trace directory
- * @path: of the directory
- *
- * Returns NULL with errno ENOENT if it has none, or as kl_stacks_parse() does.
- */
-struct kl_stacks *kl_stacks_load(const char *path);
-
-/**
  * kl_frame_label - a name for a frame's function, also if it has no symbol
  * @frame: frame
  * @text: where a name is made if there is none

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What `kernlens pack` and `kernlens unpack` have in common. */
+#ifndef KL_CLI_TRACE_PACK_H
+#define KL_CLI_TRACE_PACK_H
+
+#include <kernlens/internal.h>
+
+#define CLI_PACK_SUFFIX ".klp"
+
+/**
+ * cli_trace_name - the last part of a path, to name an output after it
+ * @path: of a trace or pack
+ * @without: suffix that the name does not have, if something is left
+ * @with: suffix to add
+ *
+ * Returns a string to be freed.
+ */
+char *cli_trace_name(const char *path, const char *without, const char *with);
+
+/**
+ * cli_pack_print - print the result
+ * @output: file or directory
+ * @counts: what is in it
+ */
+int cli_pack_print(const char *output, const struct kl_pack_counts *counts);
+
+/**
+ * cli_pack_error - print an error of packing or unpacking
+ * @error: negative errno with the library's error text
+ *
+ * Returns CLI_FAILED.
+ */
+int cli_pack_error(int error);
+
+#endif /* KL_CLI_TRACE_PACK_H */
