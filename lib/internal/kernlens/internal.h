@@ -22,6 +22,7 @@
 #include <kernlens/detail.h>
 #include <kernlens/expression.h>
 #include <kernlens/flame.h>
+#include <kernlens/histogram.h>
 #include <kernlens/history.h>
 #include <kernlens/inspect.h>
 #include <kernlens/latency.h>
@@ -36,12 +37,14 @@
 #include <kernlens/processes.h>
 #include <kernlens/profile.h>
 #include <kernlens/program.h>
+#include <kernlens/sched_report.h>
 #include <kernlens/schema_define.h>
 #include <kernlens/session_define.h>
 #include <kernlens/set.h>
 #include <kernlens/source.h>
 #include <kernlens/splice.h>
 #include <kernlens/stack_store.h>
+#include <kernlens/states_report.h>
 #include <kernlens/timeline.h>
 #include <kernlens/trace_folder.h>
 #include <kernlens/watch.h>

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# Other sources for what `kernlens report` says about the same run: the kernel's own accounting, and
+# ftrace, whose lines are parsed here. Each command but `work` prints TAP.
+#
+#   work                       runs processes that compute, sleep and yield, and prints what
+#                              schedstat says about each when it has exited
+#   sched REPORT FTRACE STAT   waits for a CPU
+#   states REPORT STAT         time by state
+#   latency REPORT PROFILE     the same
+
+import json
+import os
+import re
+import sys
+import time
+
+# The emulator may run the other processor between two readings of the clock, for a turn of its own.
+PAUSE = 13e6
+
+tests = 0
+
+
+def check(passed, text, *values):
+    global tests
+    tests += 1
+    print(f"{'ok' if passed else 'not ok'} {tests} - {text}")
+    if not passed:
+        print("#", *values)
+
+
+def near(value, expected, share, least):
+    return abs(value - expected) <= max(share * abs(expected), least)
+
+
+def load(path):
+    with open(path) as file:
+        return json.load(file)
+
+
+# --------------------------------------------------------------------- workload
+
+
+def worker(number):
+    """Computes and sleeps in turns, so that it is both preempted and woken."""
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        for _ in range(20000 * (1 + number % 3)):
+            pass
+        if number % 2:
+            time.sleep(0.002)
+        else:
+            os.sched_yield()
+    os._exit(0)
+
+
+def work():
+    children = []
+    for number in range(6):
+        children.append(os.fork())
+        if not children[-1]:
+            worker(number)
+    for child in children:
+        # It stays a zombie, and has its counts, until it is waited for.
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+        with open(f"/proc/{child}/schedstat") as file:
+            print(child, file.read(), end="")
+        os.waitpid(child, 0)
+
+
+# ---------------------------------------------------------------------- ftrace
+
+LINE = re.compile(r"^\s*(?P<comm>.+)-(?P<tid>\d+)\s+\[(?P<cpu>\d+)\]\s+\S+\s+(?P<time>[\d.]+):\s+(?P<event>\w+):\s*(?P<rest>.*)$")
+
+
+def ftrace(path):
+    """Yields (time in ns, CPU, thread ID, event, rest of the line)."""
+    with open(path, errors="replace") as file:
+        for line in file:
+            match = LINE.match(line)
+            if match:
+                ns = round(float(match["time"]) * 1e9)
+                yield ns, int(match["cpu"]), int(match["tid"]), match["event"], match["rest"]
+
+
+def pairs(rest):
+    return dict(re.findall(r"(\w+)=(\S+)", rest))
+
+
+def waits(path):
+    """By thread ID, the times from wakeup, and from preemption, to running."""
+    woken, preempted, running, found = {}, {}, set(), {}
+    for ns, _, _, event, rest in ftrace(path):
+        if event in ("sched_wakeup", "sched_wakeup_new"):
+            tid = int(pairs(rest)["pid"])
+            if tid not in running and tid not in preempted:
+                woken.setdefault(tid, ns)
+        elif event == "sched_switch":
+            values = pairs(rest)
+            prev, following = int(values["prev_pid"]), int(values["next_pid"])
+            running.discard(prev)
+            woken.pop(prev, None)
+            if prev and values["prev_state"].startswith("R"):
+                preempted[prev] = ns
+            row = found.setdefault(following, ([], []))
+            if following in woken:
+                row[0].append(ns - woken.pop(following))
+            elif following in preempted:
+                row[1].append(ns - preempted.pop(following))
+            preempted.pop(following, None)
+            running.add(following)
+    return found
+
+
+def stats(path):
+    with open(path) as file:
+        return {int(tid): list(map(int, rest)) for tid, *rest in (line.split() for line in file)}
+
+
+def sched(report, trace, stat):
+    document = load(report)
+    rows = {row["tid"]: row for row in document["tasks"]}
+    others, accounted = waits(trace), stats(stat)
+    check(len(accounted) == 6 and all(tid in rows for tid in accounted), "all workers have a row", accounted)
+    for tid, (run, delay, runs) in accounted.items():
+        row = rows[tid]
+        woken, preempted = others[tid]
+        check(row["wakeups"] == len(woken), f"{tid}: as many wakeups as in ftrace", row, len(woken))
+        check(row["preempted"] == len(preempted), f"{tid}: as many preemptions", row, len(preempted))
+        # Each tracer's own time comes between the two.
+        slack = 20000 * (row["wakeups"] + row["preempted"]) + PAUSE
+        check(near(row["wakeup_ns"], sum(woken), 0.05, slack), f"{tid}: waits after wakeups", row, sum(woken))
+        check(near(row["preempted_ns"], sum(preempted), 0.05, slack), f"{tid}: after preemptions", row, sum(preempted))
+        check(near(row["max_ns"], max(woken), 0.05, PAUSE), f"{tid}: the longest", row, max(woken))
+        check(row["runs"] == runs, f"{tid}: as many runs as in schedstat", row, runs)
+        check(near(row["wait_ns"], delay, 0.05, slack), f"{tid}: waits as in schedstat", row, delay)
+        check(near(row["run_ns"], run, 0.05, slack), f"{tid}: runs as in schedstat", row, run)
+        woken.sort()
+        median = woken[(len(woken) - 1) // 2]
+        check(near(row["p50_ns"], median, 0.1, 3e4), f"{tid}: median", row, median)
+    total = sum(row["wakeups"] + row["preempted"] for row in document["tasks"])
+    check(sum(b["woken"] + b["preempted"] for b in document["histogram"]) == total, "the histogram has all waits")
+    longest = max(max(row["max_ns"] or 0, row["preempted_max_ns"] or 0) for row in document["tasks"])
+    check(document["worst"][0]["wait_ns"] == longest, "the longest wait is the first", longest)
+
+
+def states(report, stat):
+    document = load(report)
+    rows = {row["tid"]: row for row in document["tasks"]}
+    length = document["end_ns"] - document["begin_ns"]
+    for tid, (run, delay, runs) in stats(stat).items():
+        row = rows[tid]
+        check(near(row["running_ns"], run, 0.05, PAUSE), f"{tid}: runs as in schedstat", row, run)
+        check(near(row["ready_ns"], delay, 0.05, PAUSE), f"{tid}: is ready as in schedstat", row, delay)
+    names = ("running", "woken", "preempted", "sleeping", "blocked", "stopped")
+    for row, slices in zip(document["tasks"], document["slices_ns"]):
+        bad = [name for name in names if sum(slices[name]) != row[name + "_ns"]]
+        check(not bad and slices["tid"] == row["tid"], f"{row['tid']}: slices add up to sums", row, bad)
+        whole = sum(row[name + "_ns"] for name in names)
+        check(whole <= length, f"{row['tid']}: in no more than the time of the trace", row, length)
+    most = max(sum(slices[name][i] for name in names) for slices in document["slices_ns"]
+               for i in range(document["slices"]))
+    check(most <= document["slice_ns"], "a slice is not longer than it is", most, document["slice_ns"])
+
+
+def latency(report, profile):
+    """The profiler counts a wait from sched_waking on, which comes a little before sched_wakeup."""
+    rows = {row["tid"]: row for row in load(report)["tasks"]}
+    tasks = [task for task in load(profile)["tasks"] if task["tid"] in rows and task["comm"] == "python3"]
+    tasks.sort(key=lambda task: task["tid"])
+    check(len(tasks) == 7, "the parent and six workers", len(tasks))
+    for task in tasks[1:]:
+        row, tid = rows[task["tid"]], task["tid"]
+        for state, ours in (("running", "running"), ("runnable", "woken"), ("preempted", "preempted"),
+                            ("interruptible", "sleeping"), ("uninterruptible", "blocked")):
+            ns = task["states"].get(state, {"ns": 0})["ns"]
+            check(near(row[ours + "_ns"], ns, 0.02, 3 * PAUSE), f"{tid}: {state}", row, task["states"])
+
+
+commands = {"latency": latency, "work": work, "sched": sched, "states": states}
+commands[sys.argv[1]](*sys.argv[2:])
+if tests:
+    print(f"1..{tests}")

@@ -1,0 +1,99 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
+# kernlens report sched, states ...: compared with the kernel's accounting and with ftrace.
+
+tracing=/sys/kernel/tracing
+mountpoint -q $tracing || mount -t tracefs none $tracing
+
+# ftrace EVENT...: enables events of ftrace, with a clock that can be compared; without any, resets it.
+ftrace() {
+	echo 0 >$tracing/tracing_on
+	echo >$tracing/set_event
+	for event; do
+		echo "$event" >>$tracing/set_event
+	done
+	echo mono >$tracing/trace_clock
+	echo 16384 >$tracing/buffer_size_kb
+	echo >$tracing/trace
+	(($#)) && return
+	echo local >$tracing/trace_clock
+	echo 1408 >$tracing/buffer_size_kb
+	echo 1 >$tracing/tracing_on
+}
+
+# with_ftrace COMMAND: the command, with ftrace on meanwhile, as words for sh.
+with_ftrace() {
+	echo "echo 1 >$tracing/tracing_on; $1; echo 0 >$tracing/tracing_on"
+}
+
+# ------------------------------------------------------------- sched, states
+
+ftrace sched:sched_switch sched:sched_wakeup sched:sched_wakeup_new
+kl record -a -o t -e sched_switch,sched_wakeup,sched_wakeup_new,sched_waking,sched_process_fork -- \
+	sh -c "$(with_ftrace "python3 $here/reports.py work >stat")"
+expect "tasks that compete for CPUs are recorded" 0
+cat $tracing/trace >seen
+kl report sched --json t
+expect "report sched" 0
+python3 "$here/reports.py" sched "$work/out" seen stat >compared
+tap "compared with ftrace and schedstat" compared
+one=$(cut -d' ' -f1 <stat | head -n1)
+kl report sched --json t -p "$one"
+json "one task" "[.tasks[].tid] == [$one] and all(.worst[]; .tid == $one) and
+	([.histogram[] | .woken + .preempted] | add) == .tasks[0].wakeups + .tasks[0].preempted"
+kl report sched t --top 2
+says out '^[0-9,]+ wakeups, from each to running: mean [0-9.]+ [mu]?s, half within' "a summary"
+says out '^ *tid +task +runs +running +moves +waited +woken +mean +50% +99% +worst +preempted +for +worst *$' \
+	"a table of tasks"
+says out '^ *\.\.\. and [0-9]+ more \(--top 0 shows all\)$' "of which the first rows are shown"
+says out '^ *waited +until +CPU +task +since it was +by +ran before *$' "the longest waits"
+says out '^ *[0-9.]+ [mu]s +[0-9.]+ s +[01] +[^ ]+-[0-9]+ +(woken|preempted) ' "with time, place and tasks"
+says out '^ *from +below +woken +preempted *$' "a histogram"
+kl report sched t --csv
+says out '^tid,pid,comm,runs,run_ns,migrations,wait_ns,wakeups,' "as CSV"
+says out "^$one,$one,\"python3\"," "with all tasks"
+kl report states --json t
+expect "report states" 0
+python3 "$here/reports.py" states "$work/out" stat >compared
+tap "compared with schedstat" compared
+kl report states t
+says out '^ *[0-9]+ +python3 +[0-9.]+ ms +[0-9.]+ m?s +.* [ #+.!s]+$' "states as text"
+kl report states t --svg
+check "as SVG" python3 -c 'import sys, xml.dom.minidom; d = xml.dom.minidom.parse(sys.argv[1]);
+assert len(d.getElementsByTagName("path")) > 10' "$work/out"
+kl report states t --svg --json
+expect "one format at a time" 2
+kl report sched t --svg
+expect "only states is drawn" 2
+kl report syscalls t --csv
+expect "the other tables have no CSV" 2
+
+# The latency profiler measures the same in the kernel.
+kl record -a -o u -e sched_switch,sched_wakeup,sched_wakeup_new,sched_waking -- \
+	sh -c "'$kernlens' latency --json -- python3 $here/reports.py work >latency.json 2>stat"
+expect "beside the latency profiler" 0
+kl report states --json u
+python3 "$here/reports.py" latency "$work/out" latency.json >compared
+tap "the latency profiler has the same times" compared
+
+# What a trace does not have.
+kl record -a -o none -e sched_process_exec -- true
+kl report sched none
+expect "a trace without switches" 1
+says err 'has no sched_switch,sched_wakeup; the report sched requires them: kernlens record -a -e sched_switch,' \
+	"is reported, with what to record"
+kl record -o own -e sched_switch,sched_wakeup,sched_waking,syscalls -- sh -c 'sleep 0.1; sleep 0.1'
+kl report sched --json own
+json "of selected tasks, others are omitted" '.partial and .omitted > 0 and ([.tasks[].comm] | unique - ["sh", "sleep"]) == []'
+kl report states own
+says out '^Omitted: [0-9]+ tasks? that the session did not trace$' "and counted"
+cp -r t damaged
+dd if=/dev/zero of=damaged/cpu0 bs=1 seek=$(($(stat -c %s damaged/cpu0) / 2)) count=64 conv=notrunc status=none
+kl report sched damaged
+expect "a damaged trace" 0
+says err 'the trace is incomplete: .* in damaged or missing blocks' "losses are printed"
+says out '^Records are missing in [0-9]+ places?; what was in progress there is not counted$' "and what they mean"
+kl report shed t
+says err 'did you mean "sched"' "a near name"
+ftrace
