@@ -117,6 +117,9 @@ static void print_number(struct cli_table *table, const struct cli_rows *rows, e
 	case CLI_CELL_BYTES:
 		cli_table_add(table, "%s", cli_print_bytes(text, number));
 		break;
+	case CLI_CELL_POWER:
+		cli_table_add(table, "%s", number ? cli_print_size(text, number) : "0 KiB");
+		break;
 	case CLI_CELL_TIME:
 		number = number > rows->begin_ns ? number - rows->begin_ns : 0;
 		cli_table_add(table, "%.6f s", (double)number / 1e9);

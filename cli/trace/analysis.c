@@ -12,6 +12,7 @@
 
 static const struct cli_analysis_ops *const all[] = {
 	&cli_analysis_sched,
+	&cli_analysis_io,
 	&cli_analysis_states,
 };
 
@@ -96,8 +97,8 @@ void cli_analysis_histogram(struct cli_analysis *a, const char *name, enum cli_c
 		{ "", NULL, CLI_CELL_BAR },
 	};
 	static const struct cli_column sizes[] = {
-		{ "from", "from_bytes", CLI_CELL_BYTES },
-		{ "below", "below_bytes", CLI_CELL_BYTES },
+		{ "from", "from_bytes", CLI_CELL_POWER },
+		{ "below", "below_bytes", CLI_CELL_POWER },
 		{ "count", "count", CLI_CELL_COUNT },
 		{ "", NULL, CLI_CELL_BAR },
 	};

@@ -76,7 +76,7 @@ struct cli_analysis_ops {
 	int (*run)(struct cli_analysis *a);
 };
 
-extern const struct cli_analysis_ops cli_analysis_sched, cli_analysis_states;
+extern const struct cli_analysis_ops cli_analysis_sched, cli_analysis_io, cli_analysis_states;
 
 /* The report of a name, or NULL; and by number, NULL after the last. */
 const struct cli_analysis_ops *cli_analysis_find(const char *name);

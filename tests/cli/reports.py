@@ -9,6 +9,7 @@
 #   sched REPORT FTRACE STAT   waits for a CPU
 #   states REPORT STAT         time by state
 #   latency REPORT PROFILE     the same
+#   io REPORT FTRACE BEFORE AFTER DEVICE   requests; diskstats before and after
 
 import json
 import os
@@ -178,7 +179,76 @@ def latency(report, profile):
             check(near(row[ours + "_ns"], ns, 0.02, 3 * PAUSE), f"{tid}: {state}", row, task["states"])
 
 
-commands = {"latency": latency, "work": work, "sched": sched, "states": states}
+def diskstats(before, after, name):
+    """What a device has done: reads, sectors read, writes, sectors written, discards, flushes ..."""
+    counts = []
+    for path in (before, after):
+        with open(path) as file:
+            counts.append(next(list(map(int, line.split()[3:])) for line in file if line.split()[2] == name))
+    return [second - first for first, second in zip(*counts)]
+
+
+def requests(path):
+    """By device and operation, the times of requests from issue to completion."""
+    issued, found = {}, {}
+    for ns, _, _, event, rest in ftrace(path):
+        words = rest.split()
+        dev, op = words[0].replace(",", ":"), words[1]
+        sector, _, sectors = rest.split(") ")[1].split()[:3]
+        # A request without sectors has no place; the two events write that differently.
+        sector = "0" if int(sector) == 2**64 - 1 else sector
+        if event == "block_rq_issue":
+            issued[dev, sector] = ns, op
+        elif event == "block_rq_complete" and (dev, sector) in issued:
+            begin, op = issued.pop((dev, sector))
+            letter = "F" if op.startswith("F") and "W" not in op else next((c for c in op if c in "RWD"), "?")
+            found.setdefault((dev, letter), []).append((ns - begin, int(sectors)))
+    return found
+
+
+def io(report, trace, before, after, loop):
+    document = load(report)
+    rows = {(row["device"], row["op"]): row for row in document["devices"]}
+    devs = {row["device"]: row["dev"] for row in document["devices"]}
+    others = requests(trace)
+    for (device, op), row in rows.items():
+        letter = {"read": "R", "write": "W", "discard": "D", "flush": "F"}.get(op)
+        if not letter:
+            continue
+        times = others[devs[device], letter]
+        what = f"{device}, {op}"
+        check(row["requests"] == len(times), f"{what}: as many as in ftrace", row, len(times))
+        check(row["bytes"] == 512 * sum(n for _, n in times), f"{what}: as large", row)
+        total = sum(ns for ns, _ in times)
+        check(near(row["total_ns"], total, 0.05, 20000 * len(times) + PAUSE), f"{what}: as long", row, total)
+        check(near(row["max_ns"], max(times)[0], 0.05, PAUSE), f"{what}: the longest", row, max(times))
+    # reads, merged, sectors, ms, writes, merged, sectors, ms, in flight, ms, ms, discards ... flushes
+    counts = diskstats(before, after, loop)
+    check(rows[loop, "read"]["requests"] == counts[0], "reads as in diskstats", rows[loop, "read"], counts)
+    check(rows[loop, "read"]["bytes"] == 512 * counts[2], "size of reads", rows[loop, "read"], counts)
+    check(rows[loop, "write"]["requests"] <= counts[4], "writes, without those that only flush", counts)
+    # Writing zeroes is an operation of its own.
+    written = sum(rows[loop, op]["bytes"] for op in ("write", "other") if (loop, op) in rows)
+    check(written == 512 * counts[6], "size of writes", written, counts)
+    check(rows[loop, "discard"]["requests"] == counts[11], "discards", rows[loop, "discard"], counts)
+    check(rows[loop, "flush"]["requests"] == counts[15], "flushes", rows[loop, "flush"], counts)
+    # There, time counts from the request's allocation on.
+    check(rows[loop, "read"]["total_ns"] <= (counts[3] + 10) * 1e6, "diskstats' time has the queue's, too")
+    counts = diskstats(before, after, "nullb0")
+    read, write = rows["nullb0", "read"], rows["nullb0", "write"]
+    check([read["requests"], write["requests"]] == [20, 40] == [counts[0], counts[4]],
+          "a device that is slow on purpose", read, write, counts)
+    check(read["mean_ns"] >= 2e6 and write["p50_ns"] >= 2e6, "takes as long as it was told", read, write)
+    check(near(write["total_ns"], 1e6 * counts[7], 0.1, 40e6), "as in diskstats", write, counts)
+    for part in ("devices", "processes"):
+        total = sum(row["requests"] for row in document[part])
+        check(sum(b["count"] for b in document["latency"]) == total, f"the histogram has all of the {part}")
+    dd = [row for row in document["processes"] if row["comm"] == "dd" and row["requests"] == 40]
+    check(len(dd) == 1 and dd[0]["bytes"] == 40 * 4096, "the process that wrote there", document["processes"])
+    check(document["unpaired"] == 0 and document["unfinished"] == 0, "all are paired")
+
+
+commands = {"io": io, "latency": latency, "work": work, "sched": sched, "states": states}
 commands[sys.argv[1]](*sys.argv[2:])
 if tests:
     print(f"1..{tests}")

@@ -69,6 +69,43 @@ expect "only states is drawn" 2
 kl report syscalls t --csv
 expect "the other tables have no CSV" 2
 
+# ------------------------------------------------------------------------ io
+
+modprobe -a loop ext4
+modprobe null_blk nr_devices=1 irqmode=2 completion_nsec=2000000
+truncate -s 64M image
+loop=$(losetup -f --show "$PWD/image")
+mkdir mounted
+ftrace block:block_rq_issue block:block_rq_complete
+cat >disks <<-END
+	mkfs.ext4 -q $loop
+	mount $loop mounted
+	dd if=/dev/urandom of=mounted/file bs=64k count=100 status=none
+	sync
+	umount mounted
+	dd if=/dev/zero of=/dev/nullb0 bs=4k count=40 oflag=direct status=none
+	dd if=/dev/nullb0 of=/dev/null bs=16k count=20 iflag=direct status=none
+END
+cat /proc/diskstats >before
+kl record -a -o d -e block -- sh -c "$(with_ftrace "sh disks")"
+expect "disks that are used are recorded" 0
+cat /proc/diskstats >after
+cat $tracing/trace >seen
+losetup -d "$loop"
+kl report io --json d
+expect "report io" 0
+python3 "$here/reports.py" io "$work/out" seen before after "${loop#/dev/}" >compared
+tap "compared with ftrace and diskstats" compared
+kl report io d
+says out '^[0-9,]+ requests, [0-9.]+ [kM]B, from issue to completion: mean ' "a summary"
+says out '^ *nullb0 +write +40 +164 kB +0 +1 ' "devices"
+says out '^ *[0-9]+ +mkfs.ext4 +[0-9]+ ' "processes"
+says out '^ *[0-9.]+ [mu]s +[0-9.]+ s +[01] +[a-z0-9]+ +[a-z]+ +[0-9]+ +[0-9.]+ .?B +[^ ]+-[0-9]+$' "the longest"
+says out '^ *4 KiB +8 KiB +[0-9]+ +#+$' "sizes"
+kl report io t
+expect "a trace without requests" 1
+says err 'has no block_rq_issue,block_rq_complete; the report io requires them' "is reported"
+
 # The latency profiler measures the same in the kernel.
 kl record -a -o u -e sched_switch,sched_wakeup,sched_wakeup_new,sched_waking -- \
 	sh -c "'$kernlens' latency --json -- python3 $here/reports.py work >latency.json 2>stat"

@@ -25,6 +25,7 @@
 #include <kernlens/histogram.h>
 #include <kernlens/history.h>
 #include <kernlens/inspect.h>
+#include <kernlens/io_report.h>
 #include <kernlens/latency.h>
 #include <kernlens/lock_use.h>
 #include <kernlens/locks.h>

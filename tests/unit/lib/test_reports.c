@@ -421,6 +421,150 @@ static void test_states_hostile(void)
 	kl_states_report_destroy(report);
 }
 
+/* ------------------------------------------------------------------------ io */
+
+static int take_io(void *report, const struct kl_item *item)
+{
+	return kl_io_report_add(report, item);
+}
+
+static struct kl_io_report *new_io(int32_t pid)
+{
+	struct kl_io_report *report = kl_io_report_create(schema, pid);
+
+	if (!report)
+		abort();
+	to = report;
+	take = take_io;
+	return report;
+}
+
+enum {
+	READ = 4,
+	WRITE = 1,
+	FLUSH = 0x100,
+	DISK = 8 << 20,
+};
+
+static void request(const char *what, uint64_t us, int pid, uint64_t sector, uint64_t sectors,
+		    uint64_t rwbs)
+{
+	const struct kl_task task = { .tid = pid, .pid = pid, .comm = "asks" };
+
+	add_as(what, 1, BEGIN + us * US, &task, "asks",
+	       NUMBERS(DISK, sector, sectors, sectors * 512, (uint64_t)pid, rwbs));
+}
+
+static void completed(uint64_t us, uint64_t sector, uint64_t sectors, int error)
+{
+	add_as("block_rq_complete", 0, BEGIN + us * US, &(struct kl_task){ .tid = 0 }, "",
+	       NUMBERS(DISK, sector, sectors, (uint64_t)error, 0));
+}
+
+static void test_io(void)
+{
+	struct kl_io_report *report = new_io(0);
+	const struct kl_io_totals *totals;
+	const struct kl_io_row *row;
+	size_t n;
+
+	request("block_rq_insert", 0, 5, 100, 8, READ);
+	request("block_rq_issue", 50, 9, 100, 8, READ); /* by a worker */
+	request("block_rq_issue", 60, 6, 200, 16, WRITE);
+	completed(80, 200, 4, 0); /* a part */
+	completed(150, 100, 8, 0);
+	completed(160, 204, 12, -5); /* the rest fails */
+	request("block_rq_issue", 200, 6, UINT64_MAX, 0, FLUSH);
+	completed(300, 0, 0, 0);
+	completed(310, UINT64_MAX, 0, 0); /* of the write that wanted the flush */
+	completed(320, 777, 8, 0); /* issued before the trace */
+	request("block_rq_issue", 330, 6, 400, 8, READ);
+	request("block_rq_requeue", 340, 6, 400, 8, READ);
+	request("block_rq_issue", 350, 6, 400, 8, READ);
+	request("block_rq_issue", 360, 6, 500, 8, READ); /* and does not complete */
+	completed(400, 400, 8, 0);
+	row = kl_io_report_devices(report, &n);
+	unit_check(n == 3 && row[0].op == KL_IO_READ && row[0].dev == DISK &&
+			   row[0].latency.n == 2 && row[0].latency.sum == 150 * US &&
+			   row[0].bytes == 8192 && row[0].most == 2 && !row[0].errors,
+		   "reads of a device");
+	unit_check(n == 3 && row[0].queue.n == 1 && row[0].queue.sum == 50 * US,
+		   "and how long they were queued");
+	unit_check(n == 3 && row[1].op == KL_IO_WRITE && row[1].latency.n == 1 &&
+			   row[1].latency.sum == 100 * US && row[1].errors == 1 &&
+			   row[1].sizes.most == 8192,
+		   "a write that completes in parts lasts until the last");
+	unit_check(n == 3 && row[2].op == KL_IO_FLUSH && row[2].latency.sum == 100 * US &&
+			   !row[2].sizes.n,
+		   "a flush has no sector");
+	row = kl_io_report_processes(report, &n);
+	unit_check(n == 2 && row[0].task.pid == 6 && row[0].latency.n == 3 &&
+			   row[1].task.pid == 5 && row[1].latency.sum == 100 * US,
+		   "a request belongs to the process that queued it");
+	totals = kl_io_report_totals(report);
+	unit_check(totals->unfinished == 1 && totals->unpaired == 1 && totals->requeued == 1 &&
+			   totals->latency.n == 4 && totals->sizes.n == 3,
+		   "what has no end or no begin is counted");
+	unit_check(totals->worst.n == 4 && totals->worst.one[0].ns == 100 * US &&
+			   totals->worst.one[0].task.pid == 5 &&
+			   totals->worst.one[0].detail[1] == 100 && !totals->worst.one[0].cpu,
+		   "the longest, with its place");
+	kl_io_report_destroy(report);
+}
+
+static void test_io_damage(void)
+{
+	struct kl_io_report *report = new_io(0);
+	const struct kl_io_totals *totals;
+	size_t n;
+
+	request("block_rq_issue", 100, 5, 8, 8, READ);
+	completed(50, 8, 8, 0); /* the clocks differ */
+	request("block_rq_issue", 200, 5, 8, 8, READ);
+	request("block_rq_issue", 300, 5, 8, 8, READ); /* at the same place */
+	lose(KL_LOSS_UNSEEN, 0);
+	completed(310, 8, 8, 0);
+	request("block_rq_issue", 400, 5, 8, 8, READ);
+	lose(KL_LOSS_OVERWRITTEN, 0);
+	completed(900, 8, 8, 0);
+	request("block_rq_issue", 1000, 5, UINT64_MAX - 4, UINT32_MAX, READ);
+	completed(1010, UINT64_MAX - 4, 8, 0); /* beyond the last sector */
+	completed(1020, 3, UINT32_MAX, 0);
+	totals = kl_io_report_totals(report);
+	unit_check(totals->latency.n == 3 && totals->latency.least == 0 &&
+			   totals->latency.most == 20 * US,
+		   "no time is negative, and none crosses a gap");
+	unit_check(totals->gaps == 1 && totals->unfinished == 1 && totals->unpaired == 1,
+		   "what is missing is counted");
+	kl_io_report_destroy(report);
+	report = new_io(6);
+	request("block_rq_issue", 0, 5, 8, 8, READ);
+	request("block_rq_issue", 0, 6, 16, 8, READ);
+	completed(10, 8, 8, 0);
+	completed(20, 16, 8, 0);
+	kl_io_report_processes(report, &n);
+	unit_check(n == 1 && kl_io_report_totals(report)->latency.sum == 20 * US, "one process");
+	kl_io_report_destroy(report);
+}
+
+static void test_io_bound(void)
+{
+	struct kl_io_report *report = new_io(0);
+	const uint64_t most = 65536;
+
+	for (uint64_t i = 0; i < most; i++)
+		request("block_rq_insert", i, 5, i * 8, 8, READ);
+	request("block_rq_issue", most, 5, 8 * most, 8, READ);
+	completed(most + 1, 8 * most, 8, 0);
+	unit_check(kl_io_report_totals(report)->latency.n == 1 &&
+			   !kl_io_report_totals(report)->dropped,
+		   "requests that are never issued are forgotten when there are too many");
+	for (uint64_t i = 0; i < most + 7; i++)
+		request("block_rq_issue", 2 * most + i, 5, i * 8, 8, READ);
+	unit_check(kl_io_report_totals(report)->dropped == 7, "a full table is reported");
+	kl_io_report_destroy(report);
+}
+
 int main(void)
 {
 	schema = kl_schema_create();
@@ -436,6 +580,9 @@ int main(void)
 	test_states(2000);
 	test_states(123456789);
 	test_states_hostile();
+	test_io();
+	test_io_damage();
+	test_io_bound();
 	kl_schema_destroy(schema);
 	return unit_end();
 }
