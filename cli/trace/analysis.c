@@ -13,6 +13,7 @@
 static const struct cli_analysis_ops *const all[] = {
 	&cli_analysis_sched,
 	&cli_analysis_io,
+	&cli_analysis_irq,
 	&cli_analysis_states,
 };
 
@@ -86,35 +87,27 @@ struct cli_rows *cli_analysis_section(struct cli_analysis *a, const char *name,
 	return section->rows;
 }
 
-void cli_analysis_histogram(struct cli_analysis *a, const char *name, enum cli_cell cell,
-			    const struct kl_histogram *first, const struct kl_histogram *second,
-			    const char *title)
-{
-	static const struct cli_column times[] = {
-		{ "from", "from_ns", CLI_CELL_NS },
-		{ "below", "below_ns", CLI_CELL_NS },
-		{ "count", "count", CLI_CELL_COUNT },
-		{ "", NULL, CLI_CELL_BAR },
-	};
-	static const struct cli_column sizes[] = {
-		{ "from", "from_bytes", CLI_CELL_POWER },
-		{ "below", "below_bytes", CLI_CELL_POWER },
-		{ "count", "count", CLI_CELL_COUNT },
-		{ "", NULL, CLI_CELL_BAR },
-	};
-	static const struct cli_column both[] = {
-		{ "from", "from_ns", CLI_CELL_NS },   { "below", "below_ns", CLI_CELL_NS },
-		{ "woken", "woken", CLI_CELL_COUNT }, { "preempted", "preempted", CLI_CELL_COUNT },
-		{ "", NULL, CLI_CELL_BAR },
-	};
-	const uint64_t *const buckets[] = { first->power, second ? second->power : NULL };
-	struct cli_rows *rows;
+const struct cli_column cli_analysis_times[] = {
+	{ "from", "from_ns", CLI_CELL_NS },
+	{ "below", "below_ns", CLI_CELL_NS },
+	{ "count", "count", CLI_CELL_COUNT },
+	{ "", NULL, CLI_CELL_BAR },
+};
 
-	rows = cli_analysis_section(a, name,
-				    second		? both :
-				    cell == CLI_CELL_NS ? times :
-							  sizes,
-				    second ? 5 : 4, "%s", title);
+const struct cli_column cli_analysis_sizes[] = {
+	{ "from", "from_bytes", CLI_CELL_POWER },
+	{ "below", "below_bytes", CLI_CELL_POWER },
+	{ "count", "count", CLI_CELL_COUNT },
+	{ "", NULL, CLI_CELL_BAR },
+};
+
+void cli_analysis_histogram(struct cli_analysis *a, const char *name,
+			    const struct cli_column *columns, const struct kl_histogram *first,
+			    const struct kl_histogram *second, const char *title)
+{
+	const uint64_t *const buckets[] = { first->power, second ? second->power : NULL };
+	struct cli_rows *rows = cli_analysis_section(a, name, columns, second ? 5 : 4, "%s", title);
+
 	a->section[a->sections - 1].whole = true;
 	cli_rows_add_buckets(rows, buckets, second ? 2 : 1, KL_HISTOGRAM_POWERS, first->unit);
 }
@@ -158,6 +151,14 @@ void cli_analysis_print_spread(struct cli_analysis *a, const struct kl_histogram
 			 cli_print_time(half, kl_histogram_percentile(histogram, 500)),
 			 cli_print_time(most, kl_histogram_percentile(histogram, 990)),
 			 cli_print_time(worst, histogram->most));
+}
+
+void cli_analysis_print_if(struct cli_analysis *a, uint64_t count, const char *what)
+{
+	char text[CLI_NUMBER_MAX];
+
+	if (count)
+		kl_buffer_printf(&a->summary, "%s %s\n", cli_print_count(text, count), what);
 }
 
 void cli_analysis_print_gaps(struct cli_analysis *a, size_t omitted, uint64_t dropped,

@@ -76,7 +76,8 @@ struct cli_analysis_ops {
 	int (*run)(struct cli_analysis *a);
 };
 
-extern const struct cli_analysis_ops cli_analysis_sched, cli_analysis_io, cli_analysis_states;
+extern const struct cli_analysis_ops cli_analysis_sched, cli_analysis_io, cli_analysis_irq,
+	cli_analysis_states;
 
 /* The report of a name, or NULL; and by number, NULL after the last. */
 const struct cli_analysis_ops *cli_analysis_find(const char *name);
@@ -103,11 +104,15 @@ struct cli_rows *cli_analysis_section(struct cli_analysis *a, const char *name,
 				      const char *title, ...) __attribute__((format(printf, 5, 6)));
 
 /*
- * Add a section with a histogram whose buckets are times or sizes, as @cell says. @second: or NULL
+ * Add a section with one or two histograms: a column for each, between those of the buckets and
+ * that of the bar. @second: or NULL
  */
-void cli_analysis_histogram(struct cli_analysis *a, const char *name, enum cli_cell cell,
-			    const struct kl_histogram *first, const struct kl_histogram *second,
-			    const char *title);
+void cli_analysis_histogram(struct cli_analysis *a, const char *name,
+			    const struct cli_column *columns, const struct kl_histogram *first,
+			    const struct kl_histogram *second, const char *title);
+
+/* The columns of one histogram. */
+extern const struct cli_column cli_analysis_times[], cli_analysis_sizes[];
 
 /* Write the sections. Returns the exit status. */
 int cli_analysis_write(struct cli_analysis *a);
@@ -123,6 +128,9 @@ void cli_rows_add_spread(struct cli_rows *rows, const struct kl_histogram *histo
 
 /* Print "mean 1.2 us, half within 3 us, 99% within 1 ms, worst 2 ms" to the summary. */
 void cli_analysis_print_spread(struct cli_analysis *a, const struct kl_histogram *histogram);
+
+/* Print "12 WHAT" to the summary, unless @count is 0. */
+void cli_analysis_print_if(struct cli_analysis *a, uint64_t count, const char *what);
 
 /*
  * Say in the summary what the report does not have: tasks that were not selected, events beyond

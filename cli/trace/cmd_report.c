@@ -567,6 +567,7 @@ const struct cli_command_ops cmd_report = {
 		"  events    number, first and last time, by event\n"
 		"  sched     how long tasks wait for a CPU, and the longest waits\n"
 		"  io        times and sizes of requests, by disk and process\n"
+		"  irq       times of interrupts and softirqs\n"
 		"  states    time running, ready, asleep and blocked, by task and over time\n"
 		"\n"
 		"Without the name of a table, prints an overview with the top rows of each; without\n"

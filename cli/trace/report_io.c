@@ -141,14 +141,6 @@ static void add_worst(struct cli_analysis *a, struct cli_rows *rows,
 	cli_rows_add_task(rows, &worst->task, "(idle)");
 }
 
-static void print_if(struct cli_analysis *a, uint64_t count, const char *what)
-{
-	char text[CLI_NUMBER_MAX];
-
-	if (count)
-		kl_buffer_printf(&a->summary, "%s %s\n", cli_print_count(text, count), what);
-}
-
 static void summarize(struct cli_analysis *a, const struct kl_io_totals *totals)
 {
 	char count[CLI_NUMBER_MAX], bytes[CLI_NUMBER_MAX];
@@ -161,9 +153,11 @@ static void summarize(struct cli_analysis *a, const struct kl_io_totals *totals)
 		cli_analysis_print_spread(a, &totals->latency);
 	}
 	kl_buffer_add_char(&a->summary, '\n');
-	print_if(a, totals->requeued, "returned to their queue");
-	print_if(a, totals->unfinished, "issued, but their completion is not in the trace");
-	print_if(a, totals->unpaired, "completed, but their issue is not in the trace");
+	cli_analysis_print_if(a, totals->requeued, "returned to their queue");
+	cli_analysis_print_if(a, totals->unfinished,
+			      "issued, but their completion is not in the trace");
+	cli_analysis_print_if(a, totals->unpaired,
+			      "completed, but their issue is not in the trace");
 	if (a->partial)
 		kl_buffer_add_string(&a->summary, "The session did not record all tasks: what "
 						  "completed while others ran is missing\n");
@@ -192,10 +186,9 @@ static int fill(struct cli_analysis *a, struct kl_io_report *report)
 				    "Longest requests");
 	for (size_t i = 0; i < totals->worst.n; i++)
 		add_worst(a, rows, &totals->worst.one[i]);
-	row = kl_io_report_devices(report, &n);
-	cli_analysis_histogram(a, "latency", CLI_CELL_NS, &totals->latency, NULL,
+	cli_analysis_histogram(a, "latency", cli_analysis_times, &totals->latency, NULL,
 			       "Requests, by time from issue to completion");
-	cli_analysis_histogram(a, "sizes", CLI_CELL_BYTES, &totals->sizes, NULL,
+	cli_analysis_histogram(a, "sizes", cli_analysis_sizes, &totals->sizes, NULL,
 			       "Requests, by size");
 	a->json = json_pack("{s:I, s:I, s:I, s:I, s:I}", "requeued", (json_int_t)totals->requeued,
 			    "unfinished", (json_int_t)totals->unfinished, "unpaired",

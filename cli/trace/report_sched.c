@@ -35,6 +35,12 @@ static const struct cli_column worst_columns[] = {
 	{ NULL, "previous_comm", CLI_CELL_TEXT },
 };
 
+static const struct cli_column wait_columns[] = {
+	{ "from", "from_ns", CLI_CELL_NS },   { "below", "below_ns", CLI_CELL_NS },
+	{ "woken", "woken", CLI_CELL_COUNT }, { "preempted", "preempted", CLI_CELL_COUNT },
+	{ "", NULL, CLI_CELL_BAR },
+};
+
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
 static void add_task(struct cli_rows *rows, const struct kl_sched_row *row)
@@ -117,7 +123,7 @@ static int fill(struct cli_analysis *a, struct kl_sched_report *report)
 				    "Longest waits for a CPU");
 	for (size_t i = 0; i < totals->worst.n; i++)
 		add_worst(rows, &totals->worst.one[i]);
-	cli_analysis_histogram(a, "histogram", CLI_CELL_NS, &totals->wakeups, &totals->preempted,
+	cli_analysis_histogram(a, "histogram", wait_columns, &totals->wakeups, &totals->preempted,
 			       "Waits for a CPU, by length");
 	a->json = json_pack("{s:I, s:I, s:I}", "omitted", (json_int_t)totals->omitted, "dropped",
 			    (json_int_t)totals->dropped, "gaps", (json_int_t)totals->gaps);

@@ -9,6 +9,7 @@
 #   sched REPORT FTRACE STAT   waits for a CPU
 #   states REPORT STAT         time by state
 #   latency REPORT PROFILE     the same
+#   irq REPORT FTRACE BEFORE INNER INNER AFTER   interrupts; copies of /proc/interrupts, softirqs
 #   io REPORT FTRACE BEFORE AFTER DEVICE   requests; diskstats before and after
 
 import json
@@ -248,7 +249,76 @@ def io(report, trace, before, after, loop):
     check(document["unpaired"] == 0 and document["unfinished"] == 0, "all are paired")
 
 
-commands = {"io": io, "latency": latency, "work": work, "sched": sched, "states": states}
+def interrupts(path):
+    """The sums over CPUs in a copy of /proc/interrupts and then /proc/softirqs, by first word."""
+    found = {}
+    with open(path) as file:
+        for line in file:
+            name, *words = line.split()
+            if name.endswith(":"):
+                numbers = []
+                for word in words:
+                    if not word.isdigit():
+                        break
+                    numbers.append(int(word))
+                found[name[:-1]] = sum(numbers)
+    return found
+
+
+def handled(path, begin, end):
+    """By kind and name or number, how often and how long it ran between two wall times."""
+    wall = time.time_ns() - time.monotonic_ns()
+    opened, found = {}, {}
+    for ns, cpu, _, event, rest in ftrace(path):
+        if not begin <= ns + wall <= end:
+            continue
+        kind = "irq" if event.startswith("irq_handler") else event.rsplit("_", 1)[0]
+        if event.endswith("_entry"):
+            opened[cpu, kind] = ns
+        elif event.endswith("_exit") and (cpu, kind) in opened:
+            name = re.search(r"irq=(\d+)|action=(\w+)|vector", rest)
+            key = name[1] or name[2] or kind
+            row = found.setdefault(key, [0, 0])
+            row[0] += 1
+            row[1] += ns - opened.pop((cpu, kind))
+    return found
+
+
+def irq(report, trace, before, inner, inner_end, after):
+    document = load(report)
+    ours, times = {}, {}
+    words = {"local_timer": "LOC", "reschedule": "RES", "irq_work": "IWI", "call_function": "CAL",
+             "call_function_single": "CAL"}
+    for row in document["interrupts"] + document["softirqs"]:
+        irq = row.get("irq")
+        name = str(irq) if irq is not None else words.get(row["name"], row["name"])
+        ours[name] = ours.get(name, 0) + row["count"]
+        key = str(irq) if irq is not None else row["name"]
+        times[key] = [row["count"] + times.get(key, [0])[0], row["total_ns"]]
+    first, second, third, fourth = map(interrupts, (before, inner, inner_end, after))
+    check({"LOC", "RES", "CAL", "TIMER", "SCHED", "RCU"} <= set(ours), "the usual interrupts", ours)
+    check(any(name.isdigit() for name in ours), "one of a device", ours)
+    for name, count in ours.items():
+        if name in second:
+            least, most = third[name] - second[name], fourth[name] - first[name]
+            check(least <= count <= most, f"{name}: as many as in /proc", least, count, most)
+    for name in third:
+        if name not in ours and (name.isdigit() or name in second and name in ("TIMER", "NET_RX", "BLOCK")):
+            check(third[name] == second[name], f"{name}: none", third[name] - second[name])
+    others = handled(trace, document["begin_ns"], document["end_ns"])
+    for name, (count, total) in times.items():
+        if name not in others or count < 50:
+            continue
+        row = others[name]
+        check(near(count, row[0], 0.02, 20), f"{name}: as many as in ftrace", count, row)
+        check(near(total, row[1], 0.2, 30000 * count + PAUSE), f"{name}: as long", total, row)
+    for part, names in (("interrupts", ("devices", "vectors")), ("softirqs", ("softirqs",))):
+        count = sum(row["count"] for row in document[part])
+        check(sum(cpu[name] for cpu in document["cpus"] for name in names) == count, f"{part} of the CPUs add up")
+        check(sum(b[part] for b in document["histogram"]) == count, f"{part} of the histogram, too")
+
+
+commands = {"irq": irq, "io": io, "latency": latency, "work": work, "sched": sched, "states": states}
 commands[sys.argv[1]](*sys.argv[2:])
 if tests:
     print(f"1..{tests}")

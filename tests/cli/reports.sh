@@ -106,6 +106,29 @@ kl report io t
 expect "a trace without requests" 1
 says err 'has no block_rq_issue,block_rq_complete; the report io requires them' "is reported"
 
+# ----------------------------------------------------------------------- irq
+
+ftrace irq:irq_handler_entry irq:irq_handler_exit irq:softirq_entry irq:softirq_exit
+echo 1 >$tracing/tracing_on
+cat /proc/interrupts /proc/softirqs >before
+kl record -a -o i -e 'irq_*,x86_irq_vectors_*' -- sh -c 'cat /proc/interrupts /proc/softirqs >inner
+	for i in 1 2; do dd if=/dev/zero bs=1M count=10 status=none | cksum & done >/dev/null
+	wait; ls -R /usr/lib/python3 >/dev/null; cat /proc/interrupts /proc/softirqs >inner_end'
+expect "interrupts are recorded" 0
+cat /proc/interrupts /proc/softirqs >after
+echo 0 >$tracing/tracing_on
+cat $tracing/trace >seen
+kl report irq --json i
+expect "report irq" 0
+python3 "$here/reports.py" irq "$work/out" seen before inner inner_end after >compared
+tap "compared with /proc and ftrace" compared
+kl report irq i
+says out '^[0-9,]+ interrupts in [0-9.]+ m?s: mean ' "a summary"
+says out '^ *- +local_timer +[0-9,]+ +[0-9.]+ ms ' "interrupts"
+says out '^ *TIMER +[0-9,]+ +[0-9.]+ ms .* [0-9.]+ [mu]?s$' "softirqs, with how long they were raised"
+says out '^ *1 +[0-9,]+ +[0-9.]+ [mun]?s +[0-9,]+ +[0-9.]+ [mun]?s +[0-9,]+ ' "CPUs"
+says out '^ *[0-9.]+ [mu]s +[0-9.]+ s +[01] +(device|vector|softirq) +[^ ]+ +([^ ]+-[0-9]+|\(idle\))$' "the longest"
+
 # The latency profiler measures the same in the kernel.
 kl record -a -o u -e sched_switch,sched_wakeup,sched_wakeup_new,sched_waking -- \
 	sh -c "'$kernlens' latency --json -- python3 $here/reports.py work >latency.json 2>stat"

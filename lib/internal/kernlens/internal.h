@@ -26,6 +26,7 @@
 #include <kernlens/history.h>
 #include <kernlens/inspect.h>
 #include <kernlens/io_report.h>
+#include <kernlens/irq_report.h>
 #include <kernlens/latency.h>
 #include <kernlens/lock_use.h>
 #include <kernlens/locks.h>

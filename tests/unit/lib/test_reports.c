@@ -565,6 +565,115 @@ static void test_io_bound(void)
 	kl_io_report_destroy(report);
 }
 
+/* ----------------------------------------------------------------------- irq */
+
+static int take_irq(void *report, const struct kl_item *item)
+{
+	return kl_irq_report_add(report, item);
+}
+
+static const struct kl_irq_row *irq_of(struct kl_irq_report *report, enum kl_irq_kind kind,
+				       int number)
+{
+	size_t n;
+	const struct kl_irq_row *row = kl_irq_report_rows(report, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (row[i].kind == kind && row[i].number == number)
+			return &row[i];
+	return NULL;
+}
+
+static void interrupt(const char *event, unsigned int cpu, uint64_t us, uint64_t number,
+		      uint64_t ret)
+{
+	add(event, cpu, BEGIN + us * US, NUMBERS(number, ret));
+}
+
+static void test_irq(void)
+{
+	struct kl_irq_report *report = kl_irq_report_create(schema, 0);
+	const struct kl_irq_totals *totals;
+	const struct kl_irq_row *row;
+	const struct kl_irq_cpu *cpu;
+	size_t n;
+
+	if (!report)
+		abort();
+	to = report;
+	take = take_irq;
+	interrupt("irq_softirq_raise", 1, 0, 3, 0);
+	interrupt("irq_softirq_raise", 1, 5, 3, 0); /* it is already */
+	interrupt("irq_softirq_entry", 1, 20, 3, 0);
+	interrupt("x86_irq_vectors_local_timer_entry", 1, 30, 236, 0);
+	interrupt("irq_handler_entry", 1, 40, 9, 0);
+	interrupt("irq_handler_entry", 0, 41, 9, 0); /* on another CPU */
+	interrupt("irq_handler_exit", 1, 45, 9, 1);
+	interrupt("x86_irq_vectors_local_timer_exit", 1, 60, 236, 0);
+	interrupt("irq_handler_exit", 0, 91, 9, 0);
+	interrupt("irq_softirq_exit", 1, 100, 3, 0);
+	interrupt("irq_handler_exit", 0, 110, 9, 0); /* without a begin */
+	interrupt("irq_softirq_entry", 0, 120, 1, 0);
+	interrupt("irq_softirq_exit", 0, 130, 2, 0); /* another one's */
+	interrupt("irq_handler_entry", 0, 140, 9, 0);
+	interrupt("irq_handler_entry", 0, 150, 9, 0); /* the end is missing */
+	interrupt("irq_handler_exit", 0, 145, 9, 1); /* the clock goes back */
+	interrupt("irq_softirq_entry", 0, 160, 200, 0);
+	row = irq_of(report, KL_IRQ_DEVICE, 9);
+	unit_check(row && row->time.n == 3 && row->time.sum == 55 * US && row->handled == 2 &&
+			   !strcmp(row->name, "text") && row->worst.ns == 50 * US &&
+			   !row->worst.cpu && row->worst.end_ns == BEGIN + 91 * US,
+		   "handlers of a device");
+	row = irq_of(report, KL_IRQ_VECTOR, 0);
+	unit_check(row && row->time.sum == 30 * US && !strcmp(row->name, "local_timer"),
+		   "a vector, with what comes within");
+	row = irq_of(report, KL_IRQ_SOFTIRQ, 3);
+	unit_check(row && row->time.sum == 80 * US && row->delay.n == 1 &&
+			   row->delay.sum == 20 * US && !strcmp(row->name, "NET_RX"),
+		   "a softirq, and since when it was raised");
+	totals = kl_irq_report_totals(report);
+	unit_check(totals->unpaired == 2 && totals->unfinished == 3 && totals->time[0].n == 4 &&
+			   totals->time[1].n == 1 && totals->worst.one[0].ns == 80 * US &&
+			   totals->worst.one[0].task.tid == 7,
+		   "ends without begins, begins without ends, and what was interrupted");
+	cpu = kl_irq_report_cpus(report, &n);
+	unit_check(n == 2 && !cpu[0].cpu && cpu[0].n[KL_IRQ_DEVICE] == 2 &&
+			   cpu[1].ns[KL_IRQ_SOFTIRQ] == 80 * US,
+		   "by CPU");
+	kl_irq_report_destroy(report);
+}
+
+static void test_irq_damage(void)
+{
+	struct kl_irq_report *report = kl_irq_report_create(schema, 0);
+	const struct kl_irq_totals *totals;
+	size_t n;
+
+	if (!report)
+		abort();
+	to = report;
+	interrupt("irq_handler_entry", 0, 10, 1, 0);
+	interrupt("irq_handler_entry", 1, 10, 1, 0);
+	lose(KL_LOSS_DISCARDED, 0);
+	interrupt("irq_handler_exit", 0, 90, 1, 0);
+	interrupt("irq_handler_exit", 1, 20, 1, 0);
+	totals = kl_irq_report_totals(report);
+	unit_check(totals->time[0].n == 1 && totals->time[0].sum == 10 * US &&
+			   totals->unpaired == 1 && totals->gaps == 1,
+		   "a gap is one of its CPU");
+	for (uint64_t i = 0; i < KL_IRQ_ROWS_MAX + 50; i++) {
+		interrupt("irq_handler_entry", 0, 100, i, 0);
+		interrupt("irq_handler_exit", 0, 101, i, 0);
+		interrupt("irq_softirq_entry", (unsigned int)(i * 64), 102, 1, 0);
+	}
+	totals = kl_irq_report_totals(report);
+	kl_irq_report_rows(report, &n);
+	/* The first handler has a row already, and one is the softirq's. */
+	unit_check(n == KL_IRQ_ROWS_MAX && totals->dropped == 51 - 1 + 1,
+		   "full tables are reported");
+	kl_irq_report_destroy(report);
+}
+
 int main(void)
 {
 	schema = kl_schema_create();
@@ -583,6 +692,8 @@ int main(void)
 	test_io();
 	test_io_damage();
 	test_io_bound();
+	test_irq();
+	test_irq_damage();
 	kl_schema_destroy(schema);
 	return unit_end();
 }
