@@ -11,10 +11,8 @@
 #include "losses.h"
 
 static const struct cli_analysis_ops *const all[] = {
-	&cli_analysis_sched,
-	&cli_analysis_io,
-	&cli_analysis_irq,
-	&cli_analysis_states,
+	&cli_analysis_sched,  &cli_analysis_io, &cli_analysis_irq,
+	&cli_analysis_states, &cli_analysis_mm,
 };
 
 const struct cli_analysis_ops *cli_analysis_get(unsigned int i)

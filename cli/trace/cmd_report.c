@@ -568,6 +568,7 @@ const struct cli_command_ops cmd_report = {
 		"  sched     how long tasks wait for a CPU, and the longest waits\n"
 		"  io        times and sizes of requests, by disk and process\n"
 		"  irq       times of interrupts and softirqs\n"
+		"  mm        page faults, reclaim and compaction, by process\n"
 		"  states    time running, ready, asleep and blocked, by task and over time\n"
 		"\n"
 		"Without the name of a table, prints an overview with the top rows of each; without\n"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Other sources for what `kernlens report` says about the same run: the kernel's own accounting, and
-# ftrace, whose lines are parsed here. Each command but `work` prints TAP.
+# ftrace, whose lines are parsed here. Each command but `work` and `fault` prints TAP.
 #
 #   work                       runs processes that compute, sleep and yield, and prints what
 #                              schedstat says about each when it has exited
@@ -10,9 +10,12 @@
 #   states REPORT STAT         time by state
 #   latency REPORT PROFILE     the same
 #   irq REPORT FTRACE BEFORE INNER INNER AFTER   interrupts; copies of /proc/interrupts, softirqs
+#   fault                      a process with page faults
+#   mm REPORT STAT MEMORY      page faults; reclaim of a cgroup
 #   io REPORT FTRACE BEFORE AFTER DEVICE   requests; diskstats before and after
 
 import json
+import mmap
 import os
 import re
 import sys
@@ -318,7 +321,45 @@ def irq(report, trace, before, inner, inner_end, after):
         check(sum(b[part] for b in document["histogram"]) == count, f"{part} of the histogram, too")
 
 
-commands = {"irq": irq, "io": io, "latency": latency, "work": work, "sched": sched, "states": states}
+def fault():
+    """Writes to pages; prints the process ID and what /proc/self/stat says about faults."""
+    memory = mmap.mmap(-1, 4096 * 2000)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    for page in range(2000):
+        memory[page * 4096] = 1
+    with open("/proc/self/stat") as file:
+        words = file.read().rsplit(")", 1)[1].split()
+    print(os.getpid(), words[7], words[9])
+
+
+def mm(report, stat, memory):
+    """@memory: memory.stat, then memory.events, of a cgroup that was full."""
+    document = load(report)
+    rows = {row["pid"]: row for row in document["processes"]}
+    with open(stat) as file:
+        pid, minor, major = map(int, file.read().split())
+    row = rows[pid]
+    # It ends after it has read them.
+    check(minor <= row["minor"] <= minor + 100 and row["major"] >= major, "faults as in /proc/PID/stat", row, minor)
+    check(near(row["faults"], row["minor"] + row["major"], 0.01, 20), "minor and major are all", row)
+    check(row["writes"] >= 2000 and row["user"] >= 2000, "writes in user mode", row)
+    counts = {}
+    with open(memory) as file:
+        for line in file:
+            name, value = line.split()
+            counts[name] = int(value)
+    work = {work["work"]: work for work in document["works"]}["cgroup reclaim"]
+    check(work["pages"] == counts["pgsteal_direct"] > 0, "pages as in memory.stat", work, counts)
+    check(0 < work["count"] <= counts["max"], "no more reclaims than the limit was hit", work, counts)
+    check(document["killed"] == counts["oom_kill"] == len(document["victims"]) == 1, "one was killed", counts)
+    check(document["victims"][0]["comm"] == "python3", "by name", document["victims"])
+    for name, part in (("count", "reclaims"), ("pages", "reclaimed"), ("total_ns", "reclaim_ns")):
+        check(sum(row[part] for row in document["processes"]) == work[name], f"{part} of processes add up")
+    check(sum(b["count"] for b in document["histogram"]) == work["count"], "so does the histogram")
+    check(document["worst"][0]["ns"] == work["max_ns"], "the longest is the first")
+
+
+commands = {"fault": fault, "mm": mm, "irq": irq, "io": io, "latency": latency, "work": work, "sched": sched, "states": states}
 commands[sys.argv[1]](*sys.argv[2:])
 if tests:
     print(f"1..{tests}")

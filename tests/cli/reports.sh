@@ -129,6 +129,35 @@ says out '^ *TIMER +[0-9,]+ +[0-9.]+ ms .* [0-9.]+ [mu]?s$' "softirqs, with how 
 says out '^ *1 +[0-9,]+ +[0-9.]+ [mun]?s +[0-9,]+ +[0-9.]+ [mun]?s +[0-9,]+ ' "CPUs"
 says out '^ *[0-9.]+ [mu]s +[0-9.]+ s +[01] +(device|vector|softirq) +[^ ]+ +([^ ]+-[0-9]+|\(idle\))$' "the longest"
 
+# ------------------------------------------------------------------------ mm
+
+mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+small=/sys/fs/cgroup/kernlens-small
+mkdir $small
+echo 20M >$small/memory.max
+cat >memory <<-END
+	python3 $here/reports.py fault >stat
+	echo \$\$ >$small/cgroup.procs
+	cat /usr/lib/x86_64-linux-gnu/*.so.* | head -c 40M >/dev/null
+	python3 -c 'x = bytearray(50000000)'
+	:
+END
+kl record -a -o m -v min_faults,maj_faults \
+	-e 'x86_exceptions_page_fault_*,mm_vmscan_*,mm_compaction_*,mark_victim' -- sh memory
+expect "memory that is full" 0
+cat $small/memory.stat $small/memory.events >memory
+rmdir $small
+kl report mm --json m
+expect "report mm" 0
+python3 "$here/reports.py" mm "$work/out" stat memory >compared
+tap "compared with /proc and the cgroup" compared
+kl report mm m
+says out '^[0-9,]+ page faults$' "a summary"
+says out '^ *[0-9]+ +python3 +[0-9,]+ +[0-9,]+ +[0-9,]+ +[0-9,]+ +[0-9,]+ +[0-9]+ ' "processes"
+says out '^ *cgroup reclaim +[0-9,]+ +[0-9,]+ +[0-9.]+ m?s ' "reclaim"
+says out '^ *[0-9.]+ s +python3-[0-9]+ +[0-9.]+ MB +' "who was killed"
+
 # The latency profiler measures the same in the kernel.
 kl record -a -o u -e sched_switch,sched_wakeup,sched_wakeup_new,sched_waking -- \
 	sh -c "'$kernlens' latency --json -- python3 $here/reports.py work >latency.json 2>stat"

@@ -32,6 +32,7 @@
 #include <kernlens/locks.h>
 #include <kernlens/machine.h>
 #include <kernlens/maskset.h>
+#include <kernlens/mm_report.h>
 #include <kernlens/near.h>
 #include <kernlens/path.h>
 #include <kernlens/plan_blocks.h>

@@ -674,6 +674,105 @@ static void test_irq_damage(void)
 	kl_irq_report_destroy(report);
 }
 
+/* ------------------------------------------------------------------------ mm */
+
+static int take_mm(void *report, const struct kl_item *item)
+{
+	return kl_mm_report_add(report, item);
+}
+
+static void work(const char *event, uint64_t us, int tid, uint64_t number)
+{
+	const struct kl_task task = { .tid = tid, .pid = tid & ~1, .comm = "works" };
+
+	add_as(event, 0, BEGIN + us * US, &task, "killed", NUMBERS(number, 0, 0));
+}
+
+static void test_mm(void)
+{
+	struct kl_mm_report *report = kl_mm_report_create(schema, 0);
+	struct kl_buffer names = { 0 };
+	const struct kl_mm_totals *totals;
+	const struct kl_mm_row *row;
+	size_t n;
+
+	if (!report)
+		abort();
+	to = report;
+	take = take_mm;
+	kl_mm_report_missing(report, &names);
+	unit_check(names.length > 0, "events are missing");
+	kl_buffer_deinit(&names);
+	add_as("x86_exceptions_page_fault_user", 0, BEGIN,
+	       &(struct kl_task){ .tid = 5, .pid = 4, .comm = "x" }, "",
+	       NUMBERS(0x1000, 0x2000, 7));
+	add_as("x86_exceptions_page_fault_kernel", 0, BEGIN,
+	       &(struct kl_task){ .tid = 4, .pid = 4, .comm = "x" }, "",
+	       NUMBERS(0x1000, 0x2000, 2));
+	work("mm_vmscan_direct_reclaim_begin", 10, 4, 0);
+	work("mm_vmscan_direct_reclaim_begin", 20, 8, 0);
+	work("mm_compaction_begin", 25, 8, 0);
+	work("mm_compaction_end", 26, 8, 0);
+	work("mm_vmscan_direct_reclaim_end", 50, 4, 32);
+	work("mm_vmscan_direct_reclaim_end", 90, 8, 8);
+	work("mm_vmscan_memcg_reclaim_end", 95, 8, 8); /* without a begin */
+	work("mm_vmscan_memcg_reclaim_begin", 96, 8, 8);
+	work("mm_vmscan_kswapd_wake", 100, 60, 0);
+	work("mm_vmscan_kswapd_wake", 110, 60, 0); /* it is awake */
+	work("mm_vmscan_kswapd_sleep", 400, 60, 0);
+	work("mm_vmscan_kswapd_sleep", 500, 60, 0);
+	work("mark_victim", 600, 8, 77);
+	row = kl_mm_report_rows(report, &n);
+	unit_check(n == 3 && row[0].task.pid == 4 && row[0].user == 1 && row[0].kernel == 1 &&
+			   row[0].protection == 1 && row[0].write == 2 && !row[0].counted,
+		   "faults of the tasks of a process");
+	unit_check(n == 3 && row[0].n[KL_MM_DIRECT] == 1 && row[0].pages[KL_MM_DIRECT] == 32 &&
+			   row[0].ns[KL_MM_DIRECT] == 40 * US &&
+			   row[1].ns[KL_MM_DIRECT] == 70 * US &&
+			   row[1].ns[KL_MM_COMPACTION] == 1 * US,
+		   "reclaim and compaction");
+	totals = kl_mm_report_totals(report);
+	unit_check(totals->time[KL_MM_DIRECT].n == 2 && totals->pages[KL_MM_DIRECT] == 40 &&
+			   totals->worst.n == 3 && totals->worst.one[0].task.tid == 8,
+		   "all of it, the longest first");
+	unit_check(totals->time[KL_MM_KSWAPD].n == 1 && totals->time[KL_MM_KSWAPD].sum == 300 * US,
+		   "kswapd is awake until it first sleeps");
+	unit_check(totals->unpaired == 1 && totals->unfinished == 1, "what is missing is counted");
+	unit_check(totals->victims == 1 && totals->victim[0].task.tid == 77 &&
+			   totals->victim[0].by.tid == 8 &&
+			   !strcmp(totals->victim[0].task.comm, "killed"),
+		   "who was killed");
+	kl_mm_report_destroy(report);
+}
+
+static void test_mm_damage(void)
+{
+	struct kl_mm_report *report = kl_mm_report_create(schema, 0);
+	const struct kl_mm_totals *totals;
+	size_t n;
+
+	if (!report)
+		abort();
+	to = report;
+	work("mm_vmscan_direct_reclaim_begin", 10, 4, 0);
+	lose(KL_LOSS_CORRUPT, 0);
+	work("mm_vmscan_direct_reclaim_end", 500, 4, 1);
+	work("mm_vmscan_direct_reclaim_begin", 600, 4, 0);
+	work("mm_vmscan_direct_reclaim_end", 550, 4, UINT64_MAX);
+	for (int tid = 10; tid < 10 + KL_MM_TASKS_MAX; tid++)
+		work("mm_compaction_begin", 700, tid, 0);
+	for (int i = 0; i < 100; i++)
+		work("mark_victim", 800, 4, (uint64_t)i);
+	kl_mm_report_rows(report, &n);
+	totals = kl_mm_report_totals(report);
+	unit_check(totals->time[KL_MM_DIRECT].n == 1 && !totals->time[KL_MM_DIRECT].sum &&
+			   totals->gaps == 1 && totals->unpaired == 1,
+		   "nothing crosses a gap, or is negative");
+	unit_check(n <= KL_MM_TASKS_MAX && totals->dropped == 1 && totals->victims == 100,
+		   "full tables are reported");
+	kl_mm_report_destroy(report);
+}
+
 int main(void)
 {
 	schema = kl_schema_create();
@@ -694,6 +793,8 @@ int main(void)
 	test_io_bound();
 	test_irq();
 	test_irq_damage();
+	test_mm();
+	test_mm_damage();
 	kl_schema_destroy(schema);
 	return unit_end();
 }
