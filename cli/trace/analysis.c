@@ -12,7 +12,7 @@
 
 static const struct cli_analysis_ops *const all[] = {
 	&cli_analysis_sched,  &cli_analysis_io, &cli_analysis_irq,
-	&cli_analysis_states, &cli_analysis_mm,
+	&cli_analysis_states, &cli_analysis_mm, &cli_analysis_net,
 };
 
 const struct cli_analysis_ops *cli_analysis_get(unsigned int i)

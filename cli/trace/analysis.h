@@ -77,7 +77,7 @@ struct cli_analysis_ops {
 };
 
 extern const struct cli_analysis_ops cli_analysis_sched, cli_analysis_io, cli_analysis_irq,
-	cli_analysis_states, cli_analysis_mm;
+	cli_analysis_states, cli_analysis_mm, cli_analysis_net;
 
 /* The report of a name, or NULL; and by number, NULL after the last. */
 const struct cli_analysis_ops *cli_analysis_find(const char *name);

@@ -569,6 +569,7 @@ const struct cli_command_ops cmd_report = {
 		"  io        times and sizes of requests, by disk and process\n"
 		"  irq       times of interrupts and softirqs\n"
 		"  mm        page faults, reclaim and compaction, by process\n"
+		"  net       TCP connections, devices and their queues, dropped packets\n"
 		"  states    time running, ready, asleep and blocked, by task and over time\n"
 		"\n"
 		"Without the name of a table, prints an overview with the top rows of each; without\n"

@@ -47,6 +47,20 @@ void kl_report_text(const struct kl_report_events *events, const struct kl_event
 	text[value.length] = 0;
 }
 
+void kl_report_bytes(const struct kl_report_events *events, const struct kl_event *event, int which,
+		     unsigned int field, void *to, size_t bytes)
+{
+	const int index = events->field[which][field];
+	struct kl_value value = { .length = 0 };
+
+	if (index >= 0)
+		value = kl_event_value(event, (unsigned int)index);
+	if (value.bytes && value.length == bytes)
+		memcpy(to, value.bytes, bytes);
+	else
+		memset(to, 0, bytes);
+}
+
 void kl_report_missing(const struct kl_report_events *events, bool all, struct kl_buffer *names)
 {
 	for (unsigned int i = 0; i < events->n; i++) {

@@ -12,7 +12,7 @@
 #include <kernlens/internal.h>
 
 #define KL_REPORT_EVENTS_MAX 32
-#define KL_REPORT_FIELDS_MAX 8
+#define KL_REPORT_FIELDS_MAX 12
 
 /**
  * struct kl_report_event - an event that a report uses
@@ -63,6 +63,10 @@ uint64_t kl_report_number(const struct kl_report_events *events, const struct kl
 /* A text field, cut to @bytes including its NUL. */
 void kl_report_text(const struct kl_report_events *events, const struct kl_event *event, int which,
 		    unsigned int field, char *text, size_t bytes);
+
+/* The bytes of an array field; zeros if it is missing or has another size. */
+void kl_report_bytes(const struct kl_report_events *events, const struct kl_event *event, int which,
+		     unsigned int field, void *to, size_t bytes);
 
 /*
  * Append the needed events that have not occurred, or with @all also the others, separated by

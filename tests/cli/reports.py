@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Other sources for what `kernlens report` says about the same run: the kernel's own accounting, and
-# ftrace, whose lines are parsed here. Each command but `work` and `fault` prints TAP.
+# ftrace, whose lines are parsed here. Each command but `work`, `fault` and `network` prints TAP.
 #
 #   work                       runs processes that compute, sleep and yield, and prints what
 #                              schedstat says about each when it has exited
@@ -12,12 +12,15 @@
 #   irq REPORT FTRACE BEFORE INNER INNER AFTER   interrupts; copies of /proc/interrupts, softirqs
 #   fault                      a process with page faults
 #   mm REPORT STAT MEMORY      page faults; reclaim of a cgroup
+#   network                    connections
+#   net REPORT BEFORE AFTER    these; copies of /proc/net/snmp and dev
 #   io REPORT FTRACE BEFORE AFTER DEVICE   requests; diskstats before and after
 
 import json
 import mmap
 import os
 import re
+import socket
 import sys
 import time
 
@@ -359,7 +362,80 @@ def mm(report, stat, memory):
     check(document["worst"][0]["ns"] == work["max_ns"], "the longest is the first")
 
 
-commands = {"fault": fault, "mm": mm, "irq": irq, "io": io, "latency": latency, "work": work, "sched": sched, "states": states}
+def network():
+    """Five connections of known sizes, and two that are refused."""
+    listener = socket.create_server(("127.0.0.1", 5555))
+    if not os.fork():
+        for _ in range(5):
+            peer = listener.accept()[0]
+            while peer.recv(65536):
+                peer.send(b"x" * 100)
+            peer.close()
+        os._exit(0)
+    for number in range(5):
+        peer = socket.create_connection(("127.0.0.1", 5555))
+        for _ in range(number + 1):
+            peer.send(b"y" * 1000)
+            peer.recv(1000)
+        peer.close()
+    os.wait()
+    listener.close()
+    for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+        try:
+            socket.socket(family, socket.SOCK_STREAM).connect((address, 5556))
+        except OSError:
+            pass
+
+
+def snmp(path):
+    """The counts of TCP in a copy of /proc/net/snmp and then /proc/net/dev, and those of lo."""
+    with open(path) as file:
+        lines = file.read().splitlines()
+    heads, values = [line.split()[1:] for line in lines if line.startswith("Tcp:")]
+    found = dict(zip(heads, map(int, values)))
+    words = next(line for line in lines if line.strip().startswith("lo:")).split()[1:]
+    found.update(zip(("rx_bytes", "rx", "tx_bytes", "tx"), map(int, words[0:2] + words[8:10])))
+    return found
+
+
+def net(report, before, after):
+    document = load(report)
+    first, second = snmp(before), snmp(after)
+    counts = {name: second[name] - first[name] for name in first}
+    connections = document["connections"]
+    opened = [row for row in connections if row["direction"] == "->"]
+    accepted = [row for row in connections if row["direction"] == "<-"]
+    check(len(opened) == counts["ActiveOpens"] == 7, "connections that were opened", counts)
+    check(len(accepted) == counts["PassiveOpens"] == 5, "and accepted", counts)
+    check(document["retransmits"] + document["synack_retransmits"] == counts["RetransSegs"], "retransmits",
+          document["retransmits"], counts)
+    # A reset closes one end and comes to the other.
+    check(document["resets_sent"] == counts["OutRsts"] == 2, "resets", counts)
+    check(sum(row["resets"] for row in opened) == 2, "of the connections that are refused", opened)
+    ours = sorted(row["sent"] for row in opened)
+    check(ours == [0, 0, 1000, 2000, 3000, 4000, 5000], "what was sent", ours)
+    ours = sorted(row["received"] for row in opened)
+    check(ours == [0, 0, 100, 200, 300, 400, 500], "and received", ours)
+    check(sorted(row["received"] for row in accepted) == [1000, 2000, 3000, 4000, 5000], "by the other end", accepted)
+    check(all(row["comm"] == "python3" for row in connections), "all have a process", connections)
+    check(sum(row["remote"] == "[::1]:5556" for row in opened) == 1, "an address of IPv6", opened)
+    lo = {row["device"]: row for row in document["devices"]}["lo"]
+    check(lo["sent"] == counts["tx"] and lo["received"] == counts["rx"], "packets as in /proc/net/dev", lo, counts)
+    check(lo["received_bytes"] == counts["rx_bytes"], "as large", lo, counts)
+    check(lo["sent_bytes"] == counts["tx_bytes"] + 14 * lo["sent"], "with the header of the link", lo, counts)
+    check(lo["queued"] == lo["sent"] and lo["backlogged"] == lo["received"], "with times in queues", lo)
+    # It delays each packet.
+    check(lo["queue_p50_ns"] >= 3e6, "as long as the queue was told", lo)
+    established = [row for row in opened if row["connect_ns"]]
+    check(len(established) == 5 and all(row["connect_ns"] >= 6e6 for row in established),
+          "a connection takes a packet each way", established)
+    check(all(row["lifetime_ns"] > row["connect_ns"] for row in established), "and lasts longer", established)
+    check(sum(b["count"] for b in document["connect"]) == 5, "the histogram has these")
+    drops = sum(row["count"] for row in document["drops"])
+    check(drops == document["packets_dropped"], "drops by place add up", drops)
+
+
+commands = {"network": network, "net": net, "fault": fault, "mm": mm, "irq": irq, "io": io, "latency": latency, "work": work, "sched": sched, "states": states}
 commands[sys.argv[1]](*sys.argv[2:])
 if tests:
     print(f"1..{tests}")

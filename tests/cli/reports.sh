@@ -158,6 +158,26 @@ says out '^ *[0-9]+ +python3 +[0-9,]+ +[0-9,]+ +[0-9,]+ +[0-9,]+ +[0-9,]+ +[0-9]
 says out '^ *cgroup reclaim +[0-9,]+ +[0-9,]+ +[0-9.]+ m?s ' "reclaim"
 says out '^ *[0-9.]+ s +python3-[0-9]+ +[0-9.]+ MB +' "who was killed"
 
+# ----------------------------------------------------------------------- net
+
+ip link set lo up
+modprobe sch_netem
+tc qdisc add dev lo root netem delay 4ms loss 10%
+cat /proc/net/snmp /proc/net/dev >before
+kl record -a -o n -e net -- python3 "$here/reports.py" network
+expect "connections through a queue that loses packets" 0
+cat /proc/net/snmp /proc/net/dev >after
+tc qdisc del dev lo root
+kl report net --json n
+expect "report net" 0
+python3 "$here/reports.py" net "$work/out" before after >compared
+tap "compared with /proc/net" compared
+kl report net n
+says out '^12 TCP connections, established in: mean [0-9.]+ m?s' "a summary"
+says out '^ *python3-[0-9]+ +127.0.0.1:[0-9]+ +-> +127.0.0.1:5555 +[0-9.]+ s +[0-9.]+ m?s +[0-9.]+ m?s +' "connections"
+says out '^ *lo +[0-9]+ +[0-9.]+ kB +0 +[0-9.]+ ms ' "devices"
+says out '^ *[0-9]+ +tcp_v4_rcv\+0x[0-9a-f]+ +[0-9]+ ' "where packets are dropped"
+
 # The latency profiler measures the same in the kernel.
 kl record -a -o u -e sched_switch,sched_wakeup,sched_wakeup_new,sched_waking -- \
 	sh -c "'$kernlens' latency --json -- python3 $here/reports.py work >latency.json 2>stat"

@@ -34,6 +34,7 @@
 #include <kernlens/maskset.h>
 #include <kernlens/mm_report.h>
 #include <kernlens/near.h>
+#include <kernlens/net_report.h>
 #include <kernlens/path.h>
 #include <kernlens/plan_blocks.h>
 #include <kernlens/process_splice.h>

@@ -13,7 +13,7 @@
 #   lib-strace   system calls, signals and exits as strace prints them
 #   lib-profile  samples by function, object, task and CPU; trees of calls
 #   lib-why      where the time of a task went: waits, chains, CPUs, doubts
-#   lib-reports  waits for CPUs, states of tasks, disks, interrupts, memory, network; bounds
+#   lib-reports  waits for CPUs, states, disks, interrupts, memory, network; histograms, bounds
 #   lib-locks    waits for locks: pairs, owners, types, times, groups
 #   lib-lock_use use of locks: what is held, faults, orders, times
 #   lib-tlv      tags, lengths and values of BER
