@@ -25,13 +25,12 @@ enum {
 	VECTORS, /* entries and exits in turns */
 };
 
-#define VECTOR(name)                                               \
-	{ "x86_irq_vectors_" name "_entry", false, { "vector" } }, \
-	{                                                          \
-		"x86_irq_vectors_" name "_exit", false,            \
-		{                                                  \
-			"vector"                                   \
-		}                                                  \
+#define VECTOR(name)                            \
+	{                                       \
+		"x86_irq_vectors_" name, false, \
+		{                               \
+			"vector"                \
+		}                               \
 	}
 
 static const struct kl_report_event used[] = {
@@ -40,17 +39,28 @@ static const struct kl_report_event used[] = {
 	[SOFTIRQ_ENTRY] = { "irq_softirq_entry", true, { "vec" } },
 	[SOFTIRQ_EXIT] = { "irq_softirq_exit", false, { "vec" } },
 	[SOFTIRQ_RAISE] = { "irq_softirq_raise", false, { "vec" } },
-	[VECTORS] = VECTOR("local_timer"),
-	VECTOR("reschedule"),
-	VECTOR("call_function"),
-	VECTOR("call_function_single"),
-	VECTOR("irq_work"),
-	VECTOR("error_apic"),
-	VECTOR("spurious_apic"),
-	VECTOR("thermal_apic"),
-	VECTOR("threshold_apic"),
-	VECTOR("deferred_error_apic"),
-	VECTOR("ipi"),
+	[VECTORS] = VECTOR("local_timer_entry"),
+	VECTOR("local_timer_exit"),
+	VECTOR("reschedule_entry"),
+	VECTOR("reschedule_exit"),
+	VECTOR("call_function_entry"),
+	VECTOR("call_function_exit"),
+	VECTOR("call_function_single_entry"),
+	VECTOR("call_function_single_exit"),
+	VECTOR("irq_work_entry"),
+	VECTOR("irq_work_exit"),
+	VECTOR("error_apic_entry"),
+	VECTOR("error_apic_exit"),
+	VECTOR("spurious_apic_entry"),
+	VECTOR("spurious_apic_exit"),
+	VECTOR("thermal_apic_entry"),
+	VECTOR("thermal_apic_exit"),
+	VECTOR("threshold_apic_entry"),
+	VECTOR("threshold_apic_exit"),
+	VECTOR("deferred_error_apic_entry"),
+	VECTOR("deferred_error_apic_exit"),
+	VECTOR("ipi_entry"),
+	VECTOR("ipi_exit"),
 };
 
 enum {
@@ -199,7 +209,7 @@ static int end(struct kl_irq_report *report, struct cpu *cpu, const struct kl_ev
 	cpu->open[kind].row = 0;
 	if (!row || row->number != number) {
 		report->totals.unpaired++;
-		report->totals.unfinished += row != NULL;
+		report->totals.unfinished += !!row;
 		return 0;
 	}
 	if (!open.wanted)

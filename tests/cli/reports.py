@@ -245,7 +245,7 @@ def io(report, trace, before, after, loop):
     read, write = rows["nullb0", "read"], rows["nullb0", "write"]
     check([read["requests"], write["requests"]] == [20, 40] == [counts[0], counts[4]],
           "a device that is slow on purpose", read, write, counts)
-    check(read["mean_ns"] >= 2e6 and write["p50_ns"] >= 2e6, "takes as long as it was told", read, write)
+    check(read["mean_ns"] >= 2e6 and write["p50_ns"] >= 2e6, "takes as long as it was set to", read, write)
     check(near(write["total_ns"], 1e6 * counts[7], 0.1, 40e6), "as in diskstats", write, counts)
     for part in ("devices", "processes"):
         total = sum(row["requests"] for row in document[part])
@@ -425,7 +425,7 @@ def net(report, before, after):
     check(lo["sent_bytes"] == counts["tx_bytes"] + 14 * lo["sent"], "with the header of the link", lo, counts)
     check(lo["queued"] == lo["sent"] and lo["backlogged"] == lo["received"], "with times in queues", lo)
     # It delays each packet.
-    check(lo["queue_p50_ns"] >= 3e6, "as long as the queue was told", lo)
+    check(lo["queue_p50_ns"] >= 3e6, "as long as the queue was set to", lo)
     established = [row for row in opened if row["connect_ns"]]
     check(len(established) == 5 and all(row["connect_ns"] >= 6e6 for row in established),
           "a connection takes a packet each way", established)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How long interrupts and softirqs take, by handler and CPU: what the tools hardirqs and softirqs of
- * bcc show.
+ * How long interrupts and softirqs take, by handler and CPU: what the tools hardirqs and softirqs
+ * show.
  */
 #ifndef KERNLENS_IRQ_REPORT_H
 #define KERNLENS_IRQ_REPORT_H

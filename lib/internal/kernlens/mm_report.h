@@ -8,7 +8,7 @@
 #include <kernlens/histogram.h>
 #include <kernlens/trace.h>
 
-/* Tasks and processes that are told apart. */
+/* Tasks, and processes, that have rows of their own. */
 #define KL_MM_TASKS_MAX 16384
 
 /* Tasks that the OOM killer has chosen, of which the first are listed. */

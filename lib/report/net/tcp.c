@@ -87,7 +87,7 @@ int kl_net_add_state(struct kl_net_report *report, const struct kl_event *event)
 {
 	const uint64_t socket = number(report, event, KL_NET_STATE, KL_NET_SKADDR);
 	const uint64_t old = number(report, event, KL_NET_STATE, KL_NET_OLD);
-	const uint64_t new = number(report, event, KL_NET_STATE, KL_NET_NEW);
+	const uint64_t now = number(report, event, KL_NET_STATE, KL_NET_NEW);
 	struct kl_net_open *open;
 	bool is_new;
 	int error;
@@ -95,7 +95,7 @@ int kl_net_add_state(struct kl_net_report *report, const struct kl_event *event)
 	if (number(report, event, KL_NET_STATE, KL_NET_PROTOCOL) != IPPROTO_TCP || !socket)
 		return 0;
 	/* Sockets that listen have no connection. */
-	if (new == TCP_LISTEN || old == TCP_LISTEN)
+	if (now == TCP_LISTEN || old == TCP_LISTEN)
 		return 0;
 	error = get_open(report, socket, true, &open);
 	if (error || !open)
@@ -106,14 +106,14 @@ int kl_net_add_state(struct kl_net_report *report, const struct kl_event *event)
 		 &open->is.local);
 	take_end(report, event, KL_NET_DADDR, KL_NET_DADDR6, KL_NET_DPORT, &open->is,
 		 &open->is.remote);
-	if (new == TCP_SYN_SENT || (new == TCP_ESTABLISHED &&old == TCP_SYN_RECV &&is_new))
+	if (now == TCP_SYN_SENT || (now == TCP_ESTABLISHED && old == TCP_SYN_RECV && is_new))
 		open->is.begin_ns = event->ns;
-	open->is.active |= new == TCP_SYN_SENT;
-	if (new == TCP_ESTABLISHED)
+	open->is.active |= now == TCP_SYN_SENT;
+	if (now == TCP_ESTABLISHED)
 		open->is.established_ns = event->ns;
-	if (is_of_process(new) && event->task.tid)
+	if (is_of_process(now) && event->task.tid)
 		open->is.task = event->task;
-	if (new != TCP_CLOSE)
+	if (now != TCP_CLOSE)
 		return 0;
 	open->is.end_ns = event->ns;
 	error = list(report, &open->is);
