@@ -219,5 +219,5 @@ const struct kl_states_counts *kl_states_report_counts(struct kl_states_report *
 
 void kl_states_report_missing(const struct kl_states_report *report, struct kl_buffer *names)
 {
-	kl_report_missing(&report->tasks.events, false, names);
+	kl_tasks_missing(&report->tasks, names);
 }

@@ -209,5 +209,5 @@ const struct kl_sched_totals *kl_sched_report_totals(const struct kl_sched_repor
 
 void kl_sched_report_missing(const struct kl_sched_report *report, struct kl_buffer *names)
 {
-	kl_report_missing(&report->tasks.events, false, names);
+	kl_tasks_missing(&report->tasks, names);
 }

@@ -39,7 +39,7 @@ static const struct kl_report_event used[] = {
 	[SWITCH] = { "sched_switch",
 		     true,
 		     { "prev_comm", "prev_tid", "prev_state", "next_comm", "next_tid" } },
-	[WAKEUP] = { "sched_wakeup", true, { "comm", "tid" } },
+	[WAKEUP] = { "sched_wakeup", false, { "comm", "tid" } },
 	[WAKEUP_NEW] = { "sched_wakeup_new", false, { "comm", "tid" } },
 	[WAKING] = { "sched_waking", false, { "comm", "tid" } },
 	[FORK] = { "sched_process_fork", false, { "child_comm", "child_tid", "child_pid" } },
@@ -364,4 +364,13 @@ size_t kl_tasks_omitted(const struct kl_tasks *tasks)
 	for (size_t i = 0; i < tasks->n; i++)
 		n += tasks->task[i]->is.tid && !kl_tasks_is_whole(tasks, tasks->task[i]);
 	return n;
+}
+
+void kl_tasks_missing(const struct kl_tasks *tasks, struct kl_buffer *names)
+{
+	const uint64_t *seen = tasks->events.seen;
+
+	kl_report_missing(&tasks->events, false, names);
+	if (!seen[WAKEUP] && !seen[WAKING])
+		kl_buffer_printf(names, "%s%s", names->length ? "," : "", used[WAKEUP].name);
 }

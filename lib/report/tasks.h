@@ -118,4 +118,7 @@ static inline bool kl_tasks_is_shown(const struct kl_tasks *tasks, const struct 
 /* How many tasks are not shown because too little is known about them. */
 size_t kl_tasks_omitted(const struct kl_tasks *tasks);
 
+/* Append the events without which nothing can be said, separated by commas. */
+void kl_tasks_missing(const struct kl_tasks *tasks, struct kl_buffer *names);
+
 #endif /* KL_LIB_REPORT_TASKS_H */

@@ -230,6 +230,26 @@ static void test_sched_damage(void)
 	kl_sched_report_destroy(report);
 }
 
+/* Without sched_wakeup. */
+static void test_sched_waking(void)
+{
+	struct kl_sched_report *report = new_sched(false);
+	struct kl_buffer names = { 0 };
+	const struct kl_sched_row *row;
+
+	switch_as(0, 100, 2, 1, 0);
+	wake("sched_waking", 1, 200, 8, 2);
+	switch_as(0, 270, 0, 0, 2);
+	kl_sched_report_finish(report, 0);
+	kl_sched_report_missing(report, &names);
+	row = sched_of(report, 2);
+	unit_check(!names.length && row && row->wakeups.n == 1 && row->wakeups.sum == 70 * US &&
+			   row->worst.by.tid == 8,
+		   "a wait begins with sched_waking if there is nothing else");
+	kl_buffer_deinit(&names);
+	kl_sched_report_destroy(report);
+}
+
 /* The session follows task 2; it wakes 4, which comes after it. */
 static void test_sched_partial(void)
 {
@@ -364,6 +384,7 @@ int main(void)
 	test_histogram_ends();
 	test_worst();
 	test_sched();
+	test_sched_waking();
 	test_sched_damage();
 	test_sched_partial();
 	test_sched_bound();
