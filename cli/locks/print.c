@@ -7,6 +7,7 @@
 #include "../base/cli.h"
 #include "../base/common.h"
 #include "../base/output.h"
+#include "../base/rows.h"
 #include "print.h"
 
 const char *const cli_locks_keys[KL_LOCKS_KEYS] = {
@@ -156,29 +157,23 @@ static void print_stacks(const struct cli_locks *l, const struct kl_lock_row *ro
 
 static void print_histogram(const struct kl_lock_row *rows, size_t n, FILE *file)
 {
-	struct cli_table *table = cli_table_create(">FROM|>BELOW|>WAITS|");
-	uint64_t sum[KL_LOCK_BUCKETS] = { 0 }, most = 1;
-	char text[CLI_NUMBER_MAX];
-	unsigned int first = KL_LOCK_BUCKETS, last = 0;
+	static const struct cli_column columns[] = {
+		{ "FROM", NULL, CLI_CELL_NS },
+		{ "BELOW", NULL, CLI_CELL_NS },
+		{ "WAITS", NULL, CLI_CELL_COUNT },
+		{ "", NULL, CLI_CELL_BAR },
+	};
+	struct cli_rows *buckets = cli_rows_create(columns, 4, 0);
+	uint64_t sum[KL_LOCK_BUCKETS] = { 0 };
+	const uint64_t *const all = sum;
 
-	for (unsigned int i = 0; i < KL_LOCK_BUCKETS; i++) {
+	for (unsigned int i = 0; i < KL_LOCK_BUCKETS; i++)
 		for (size_t j = 0; j < n; j++)
 			sum[i] += rows[j].sum.bucket[i];
-		if (!sum[i])
-			continue;
-		most = sum[i] > most ? sum[i] : most;
-		first = first < i ? first : i;
-		last = i;
-	}
-	for (unsigned int i = first; i <= last && first < KL_LOCK_BUCKETS; i++) {
-		cli_table_add(table, "%s", cli_print_ns(text, i ? 1ull << (i - 1) : 0));
-		cli_table_add(table, "%s",
-			      i < KL_LOCK_BUCKETS - 1 ? cli_print_ns(text, 1ull << i) : "");
-		cli_table_add(table, "%s", cli_print_count(text, sum[i]));
-		cli_table_add_bar(table, sum[i], most);
-	}
+	cli_rows_add_buckets(buckets, &all, 1, KL_LOCK_BUCKETS, 1);
 	fprintf(file, "\n");
-	cli_table_print(table, file, 0);
+	cli_rows_print(buckets, file, 0, 0);
+	cli_rows_destroy(buckets);
 }
 
 /* ------------------------------------------------------------------- results */

@@ -95,7 +95,7 @@ static int export_to(const struct export_run *run, struct kl_trace *trace, FILE 
 		return cli_error(error, "%s: %s", run->output, strerror(-error));
 	if (file != stdout)
 		print_result(run, &counts);
-	cli_losses_note(trace);
+	cli_losses_warn(trace);
 	return CLI_OK;
 }
 

@@ -306,7 +306,7 @@ static int run(const struct plot_run *p)
 	if (status == CLI_OK)
 		status = show(p, series);
 	if (status == CLI_OK)
-		cli_losses_note(trace);
+		cli_losses_warn(trace);
 	kl_series_destroy(series);
 	kl_trace_close(trace);
 	return status;

@@ -214,7 +214,7 @@ static int print_trace(struct print *print)
 		goto close;
 	if (!print_items(print, trace))
 		status = CLI_FAILED;
-	cli_losses_note(trace);
+	cli_losses_warn(trace);
 close:
 	kl_filter_destroy(print->filter);
 	kl_trace_close(trace);

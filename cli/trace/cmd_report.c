@@ -13,27 +13,35 @@
 #include "../base/cli.h"
 #include "../base/common.h"
 #include "../base/output.h"
+#include "analysis.h"
 #include "latest.h"
 #include "losses.h"
 #include "report.h"
 
 enum {
 	KEY_TOP = CLI_KEY_OWN,
+	KEY_CSV,
+	KEY_SVG,
 };
 
 enum {
-	TOP_OF_OVERVIEW = 8
+	TOP_OF_OVERVIEW = 8,
+	TOP_OF_ANALYSIS = 20,
 };
 
 static const struct cli_option options[] = {
 	{ KEY_TOP, "top", "N", "show the first N rows of each table; 0: all" },
 	{ 'p', "pid", "PID", "only this process or thread" },
+	{ KEY_CSV, "csv", NULL, "write the first table of a report of events as CSV" },
+	{ KEY_SVG, "svg", NULL, "draw the report states" },
 	{ 'i', "input", "TRACE", "trace directory" },
 	{},
 };
 
 struct report {
 	const char *kind; /* NULL: overview */
+	const struct cli_analysis_ops *analysis; /* NULL: one of the tables of this file */
+	enum cli_analysis_format format;
 	const char *path;
 	uint64_t top;
 	uint64_t pid;
@@ -384,12 +392,7 @@ static int show(struct report *r)
 		return CLI_OK;
 	}
 	kinds[i].print(r);
-	if (cli_losses_any(r->trace)) {
-		fputs("kernlens: the trace is incomplete: ", stderr);
-		cli_losses_print(r->trace, stderr);
-		fputc('\n', stderr);
-		cli_losses_explain(r->trace);
-	}
+	cli_losses_warn(r->trace);
 	return CLI_OK;
 }
 
@@ -459,6 +462,9 @@ static bool find_kind(struct report *r, const char *word)
 	for (unsigned int i = 0; i < KINDS; i++)
 		if (!strcmp(word, kinds[i].name))
 			r->kind = kinds[i].name;
+	r->analysis = cli_analysis_find(word);
+	if (r->analysis)
+		r->kind = r->analysis->name;
 	return r->kind;
 }
 
@@ -473,8 +479,10 @@ static void take_kind(struct report *r, const struct cli_parser *parser)
 	kl_near_init(&near, word, strlen(word));
 	for (unsigned int i = 0; i < KINDS; i++)
 		kl_near_offer(&near, kinds[i].name);
+	for (unsigned int i = 0; cli_analysis_get(i); i++)
+		kl_near_offer(&near, cli_analysis_get(i)->name);
 	cli_usage_error(parser->command, "unknown report \"%s\"%s%s%s", word,
-			near.best ? "; did you mean \"" : "; expected syscalls, sleepers or events",
+			near.best ? "; did you mean \"" : "; see --help for their names",
 			near.best ? near.best : "", near.best ? "\"?" : "");
 }
 
@@ -502,8 +510,36 @@ static void take_option(struct report *r, const struct cli_parser *parser, int k
 {
 	if (key == 'i')
 		r->path = parser->arg;
+	else if (key == KEY_CSV || key == KEY_SVG)
+		r->format = key == KEY_CSV ? CLI_ANALYSIS_CSV : CLI_ANALYSIS_SVG;
 	else if (!cli_parse_unsigned(parser->arg, INT32_MAX, key == 'p' ? &r->pid : &r->top))
 		cli_usage_error(parser->command, "\"%s\" is not a number", parser->arg);
+}
+
+/* Which format the options select; those of this file's tables are text and JSON. */
+static void check_format(struct report *r, const struct cli_parser *parser)
+{
+	if (r->format && cli_settings.json)
+		cli_usage_error(parser->command, "only one of --json, --csv and --svg can be used");
+	if (r->format && !r->analysis)
+		cli_usage_error(parser->command, "--csv and --svg are for the reports of events");
+	if (r->format == CLI_ANALYSIS_SVG && !r->analysis->svg)
+		cli_usage_error(parser->command, "--svg is for the report states");
+	if (cli_settings.json)
+		r->format = CLI_ANALYSIS_JSON;
+}
+
+static int run_analysis(const struct report *r)
+{
+	struct cli_analysis a = {
+		.ops = r->analysis,
+		.path = r->path,
+		.format = r->format,
+		.top = r->top,
+		.pid = r->pid,
+	};
+
+	return cli_analysis_run(&a);
 }
 
 static int exec_report(const struct cli_command *self, int argc, char **argv)
@@ -516,9 +552,12 @@ static int exec_report(const struct cli_command *self, int argc, char **argv)
 	while ((key = cli_parse(&parser)))
 		take_option(&r, &parser, key);
 	take_words(&r, &parser);
+	check_format(&r, &parser);
+	if (r.top == UINT64_MAX && r.analysis && !r.format)
+		r.top = TOP_OF_ANALYSIS;
 	if (r.top == UINT64_MAX)
 		r.top = r.kind || cli_settings.json ? 0 : TOP_OF_OVERVIEW;
-	return run(&r);
+	return r.analysis ? run_analysis(&r) : run(&r);
 }
 
 const struct cli_command_ops cmd_report = {
@@ -526,14 +565,20 @@ const struct cli_command_ops cmd_report = {
 	.text = "  syscalls  number of calls, errors and time, by process and system call\n"
 		"  sleepers  time asleep, waiting for a CPU and running, by thread\n"
 		"  events    number, first and last time, by event\n"
+		"  sched     how long tasks wait for a CPU, and the longest waits\n"
+		"  io        times and sizes of requests, by disk and process\n"
+		"  irq       times of interrupts and softirqs\n"
+		"  mm        page faults, reclaim and compaction, by process\n"
+		"  net       TCP connections, devices and their queues, dropped packets\n"
+		"  states    time running, ready, asleep and blocked, by task and over time\n"
 		"\n"
 		"Without the name of a table, prints an overview with the top rows of each; without\n"
 		"TRACE, reads the newest kernlens-YYYYmmdd-HHMMSS in this directory.\n"
-		"syscalls requires the events of the group syscalls; sleepers requires\n"
-		"sched_switch, sched_waking and sched_wakeup.\n"
+		"Each requires certain events: see kernlens-report(1).\n"
 		"\n"
 		"  kernlens report DIR\n"
 		"  kernlens report syscalls DIR --top 20\n"
-		"  kernlens report sleepers DIR --json\n",
+		"  kernlens report sched DIR --json\n"
+		"  kernlens report states DIR --svg >states.svg\n",
 	.exec = exec_report,
 };

@@ -77,6 +77,16 @@ void cli_losses_explain(const struct kl_trace *trace)
 			 "stored is unknown");
 }
 
+void cli_losses_warn(const struct kl_trace *trace)
+{
+	if (!cli_losses_any(trace))
+		return;
+	fputs("kernlens: the trace is incomplete: ", stderr);
+	cli_losses_print(trace, stderr);
+	fputc('\n', stderr);
+	cli_losses_explain(trace);
+}
+
 json_t *cli_losses_json(const struct kl_trace *trace)
 {
 	const struct kl_trace_counts *c = kl_trace_counted(trace);
@@ -90,14 +100,4 @@ json_t *cli_losses_json(const struct kl_trace *trace)
 			 (json_int_t)c->unstored, "unseen", (json_int_t)c->unseen, "missing_files",
 			 (int)state->streams_missing, "manifest", state->manifest, "finished",
 			 state->finished, "manifest_damaged", (json_int_t)state->manifest_damaged);
-}
-
-void cli_losses_note(const struct kl_trace *trace)
-{
-	if (!cli_losses_any(trace))
-		return;
-	fputs("kernlens: missing from this trace: ", stderr);
-	cli_losses_print(trace, stderr);
-	fputc('\n', stderr);
-	cli_losses_explain(trace);
 }

@@ -17,11 +17,8 @@ void cli_losses_print(const struct kl_trace *trace, FILE *file);
 /* Print notes to stderr about losses that cannot be known, if there are any. */
 void cli_losses_explain(const struct kl_trace *trace);
 
-/*
- * Print both to stderr, if anything is missing: a trace with gaps must not be mistaken for a
- * complete one.
- */
-void cli_losses_note(const struct kl_trace *trace);
+/* If the trace, which must have been read to its end, is incomplete, say so on stderr. */
+void cli_losses_warn(const struct kl_trace *trace);
 
 /* All losses as an object. */
 json_t *cli_losses_json(const struct kl_trace *trace);

@@ -8,10 +8,16 @@
 
 #define FIRST_SLOTS 64
 
-static uint64_t *slot_of(const struct kl_hash *table, uint64_t key)
+/* Where a key belongs, unless others are there. */
+static size_t home_of(const struct kl_hash *table, uint64_t key)
 {
 	/* Fibonacci hashing: the golden ratio's bits spread dense keys. */
-	size_t slot = (key * 0x9e3779b97f4a7c15ull >> 32) & (table->slots - 1);
+	return (key * 0x9e3779b97f4a7c15ull >> 32) & (table->slots - 1);
+}
+
+static uint64_t *slot_of(const struct kl_hash *table, uint64_t key)
+{
+	size_t slot = home_of(table, key);
 
 	for (;;) {
 		uint64_t *entry = (uint64_t *)(table->entries + slot * table->size);
@@ -53,6 +59,39 @@ void *kl_hash_get(struct kl_hash *table, uint64_t key)
 		table->count++;
 	}
 	return entry;
+}
+
+void *kl_hash_find(const struct kl_hash *table, uint64_t key)
+{
+	uint64_t *entry = table->slots ? slot_of(table, key) : NULL;
+
+	return entry && *entry ? entry : NULL;
+}
+
+void kl_hash_remove(struct kl_hash *table, uint64_t key)
+{
+	const size_t mask = table->slots - 1;
+	uint8_t *hole = kl_hash_find(table, key);
+	size_t free_slot, slot;
+
+	if (!hole)
+		return;
+	table->count--;
+	free_slot = (size_t)(hole - table->entries) / table->size;
+	/* Those that follow move up unless that would put them before where they belong. */
+	for (slot = (free_slot + 1) & mask;; slot = (slot + 1) & mask) {
+		uint8_t *entry = table->entries + slot * table->size;
+
+		if (!*(uint64_t *)entry)
+			break;
+		if (((slot - home_of(table, *(uint64_t *)entry)) & mask) <
+		    ((slot - free_slot) & mask))
+			continue;
+		memcpy(hole, entry, table->size);
+		hole = entry;
+		free_slot = slot;
+	}
+	memset(hole, 0, table->size);
 }
 
 void *kl_hash_next(const struct kl_hash *table, const void *entry)

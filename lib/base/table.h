@@ -23,6 +23,12 @@ struct kl_hash {
  */
 void *kl_hash_get(struct kl_hash *table, uint64_t key);
 
+/* The entry of @key; NULL if there is none. Valid until an entry is added or removed. */
+void *kl_hash_find(const struct kl_hash *table, uint64_t key);
+
+/* Remove the entry of @key, if there is one, which moves others. */
+void kl_hash_remove(struct kl_hash *table, uint64_t key);
+
 /* The entry after @entry, or the first if @entry is NULL. NULL after the last. */
 void *kl_hash_next(const struct kl_hash *table, const void *entry);
 

@@ -20,24 +20,6 @@ void kl_print_plain(struct kl_buffer *buffer, const void *bytes, size_t length)
 	buffer->length += length;
 }
 
-void kl_print_xml(struct kl_buffer *to, const char *text, size_t length)
-{
-	for (; *text && length; text++, length--) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c == '<')
-			kl_buffer_add_string(to, "&lt;");
-		else if (c == '>')
-			kl_buffer_add_string(to, "&gt;");
-		else if (c == '&')
-			kl_buffer_add_string(to, "&amp;");
-		else if (c == '"')
-			kl_buffer_add_string(to, "&quot;");
-		else
-			kl_buffer_add_char(to, c < ' ' || c >= 0x7f ? '?' : (char)c);
-	}
-}
-
 void kl_print_quoted(struct kl_buffer *buffer, const void *bytes, size_t length)
 {
 	static const char escapes[] = "\aa\bb\tt\nn\vv\ff\rr\"\"\\\\";

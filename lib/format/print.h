@@ -8,9 +8,6 @@
 /* Print bytes on one line: control bytes become '?'. */
 void kl_print_plain(struct kl_buffer *buffer, const void *bytes, size_t length);
 
-/* Print text for XML and HTML, up to a NUL: what is not printable ASCII becomes '?'. */
-void kl_print_xml(struct kl_buffer *buffer, const char *text, size_t length);
-
 /* The plain number, without its meaning. */
 void kl_print_number(struct kl_buffer *buffer, const struct kl_field *field, uint64_t number);
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "../base/base.h"
-#include "../format/print.h"
 #include "flame.h"
+#include "svg.h"
 
 #define WIDTH 1200.0
 #define MARGIN 10.0
@@ -39,6 +39,24 @@ static unsigned int depth_of(const struct kl_flame_node *node, double scale)
 	return most;
 }
 
+void kl_svg_add_text(struct kl_buffer *to, const char *text, size_t length)
+{
+	for (; *text && length; text++, length--) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '<')
+			kl_buffer_add_string(to, "&lt;");
+		else if (c == '>')
+			kl_buffer_add_string(to, "&gt;");
+		else if (c == '&')
+			kl_buffer_add_string(to, "&amp;");
+		else if (c == '"')
+			kl_buffer_add_string(to, "&quot;");
+		else
+			kl_buffer_add_char(to, c < ' ' || c >= 0x7f ? '?' : (char)c);
+	}
+}
+
 /* The same name has the same colour everywhere. */
 static void add_colour(struct kl_buffer *to, const struct kl_flame_node *node)
 {
@@ -67,7 +85,7 @@ static void draw_node(const struct drawing *d, const struct kl_flame_node *node,
 	size_t letters = (size_t)((width - 6) / LETTER);
 
 	kl_buffer_printf(d->to, "<g class=\"f\" data-x=\"%.3f\" data-w=\"%.3f\"><title>", x, width);
-	kl_print_xml(d->to, node->name, SIZE_MAX);
+	kl_svg_add_text(d->to, node->name, SIZE_MAX);
 	kl_buffer_printf(d->to,
 			 ": %llu %s, %.2f%%</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" "
 			 "height=\"%u\" rx=\"2\" fill=\"",
@@ -77,7 +95,7 @@ static void draw_node(const struct drawing *d, const struct kl_flame_node *node,
 	add_colour(d->to, node);
 	kl_buffer_printf(d->to, "\"/><text x=\"%.2f\" y=\"%u\">", x + 3, y + 12);
 	if (width > 4 * LETTER)
-		kl_print_xml(d->to, node->name, letters);
+		kl_svg_add_text(d->to, node->name, letters);
 	kl_buffer_add_string(d->to, "</text></g>\n");
 }
 
@@ -153,7 +171,7 @@ static void add_head(struct kl_buffer *to, const struct drawing *d, const char *
 			 "<rect width=\"100%%\" height=\"100%%\" fill=\"#fbfaf7\"/>\n"
 			 "<text class=\"h\" x=\"%.0f\" y=\"28\">",
 			 MARGIN);
-	kl_print_xml(to, title, SIZE_MAX);
+	kl_svg_add_text(to, title, SIZE_MAX);
 	kl_buffer_printf(
 		to,
 		"</text>\n<text class=\"s\" x=\"%.0f\" y=\"48\">%llu %s in total; grey: tasks, "
@@ -185,7 +203,7 @@ void kl_flame_html(struct kl_flame *flame, struct kl_buffer *buffer, const char 
 {
 	kl_buffer_add_string(
 		buffer, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
-	kl_print_xml(buffer, title, SIZE_MAX);
+	kl_svg_add_text(buffer, title, SIZE_MAX);
 	kl_buffer_add_string(buffer, "</title><style>body{margin:0;background:#fbfaf7}"
 				     "svg{display:block;margin:0 auto;max-width:100%;height:auto}"
 				     "</style></head><body>\n");

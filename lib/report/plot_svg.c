@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include <kernlens/plot.h>
-#include "../format/print.h"
+#include "svg.h"
 
 #define WIDTH 900.0
 #define HEIGHT 180.0
@@ -31,7 +31,7 @@ static double y_of(const struct kl_plot_curve *curve, double number)
 static void add_text(struct kl_buffer *to, const char *class, double x, double y, const char *text)
 {
 	kl_buffer_printf(to, "<text class=\"%s\" x=\"%.0f\" y=\"%.0f\">", class, x, y);
-	kl_print_xml(to, text, strlen(text));
+	kl_svg_add_text(to, text, strlen(text));
 	kl_buffer_add_string(to, "</text>\n");
 }
 

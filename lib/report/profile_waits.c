@@ -89,7 +89,7 @@ static int leave(struct kl_profile *profile, const struct kl_event *event)
 	struct kl_profile_off *off;
 	int64_t wait;
 
-	if (!event->task.tid || state & KL_STATE_DEAD ||
+	if (!event->task.tid || state & (KL_STATE_DEAD | KL_STATE_IDLE) ||
 	    kl_profile_is_own(profile, event->task.pid))
 		return 0;
 	off = kl_hash_get(&profile->off, (uint64_t)event->task.tid);

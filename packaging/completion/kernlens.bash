@@ -109,7 +109,7 @@ _kernlens_words() {
 	history) COMPREPLY=($(compgen -W "print record plot" -- "$current")) ;;
 	help) COMPREPLY=($(compgen -W "$("$program" help --commands)" -- "$current")) ;;
 	print | report | view | export | plot | pack | unpack)
-		[[ $command != report ]] || words="syscalls sleepers events"
+		[[ $command != report ]] || words="syscalls sleepers events sched io irq mm net states"
 		compopt -o filenames
 		COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
 		;;

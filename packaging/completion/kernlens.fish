@@ -77,6 +77,7 @@ complete -c kernlens -n '__kernlens_after -u --user' -a '(__fish_complete_users)
 complete -c kernlens -n '__kernlens_after --cgroup' -a '(__kernlens_cgroups --cgroup 2>/dev/null)'
 complete -c kernlens -n '__kernlens_after --unit' -a '(__kernlens_cgroups --unit 2>/dev/null)'
 complete -c kernlens -n '__kernlens_is print report view export plot pack unpack' -F
+complete -c kernlens -n '__kernlens_is report' -a 'syscalls sleepers events sched io irq mm net states'
 complete -c kernlens -n '__kernlens_is proc set' -a '(__fish_complete_pids)'
 complete -c kernlens -n '__kernlens_is help' -a '(kernlens help --commands)'
 complete -c kernlens -n '__kernlens_is list' -a '(kernlens list groups --names; kernlens list --names)'

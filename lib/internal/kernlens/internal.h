@@ -24,15 +24,20 @@
 #include <kernlens/export.h>
 #include <kernlens/expression.h>
 #include <kernlens/flame.h>
+#include <kernlens/histogram.h>
 #include <kernlens/history.h>
 #include <kernlens/inspect.h>
+#include <kernlens/io_report.h>
+#include <kernlens/irq_report.h>
 #include <kernlens/latency.h>
 #include <kernlens/lock_use.h>
 #include <kernlens/locks.h>
 #include <kernlens/machine.h>
 #include <kernlens/maskset.h>
 #include <kernlens/measure.h>
+#include <kernlens/mm_report.h>
 #include <kernlens/near.h>
+#include <kernlens/net_report.h>
 #include <kernlens/path.h>
 #include <kernlens/plan_blocks.h>
 #include <kernlens/plot.h>
@@ -40,6 +45,7 @@
 #include <kernlens/processes.h>
 #include <kernlens/profile.h>
 #include <kernlens/program.h>
+#include <kernlens/sched_report.h>
 #include <kernlens/schema_define.h>
 #include <kernlens/series.h>
 #include <kernlens/session_define.h>
@@ -47,6 +53,7 @@
 #include <kernlens/source.h>
 #include <kernlens/splice.h>
 #include <kernlens/stack_store.h>
+#include <kernlens/states_report.h>
 #include <kernlens/timeline.h>
 #include <kernlens/trace_folder.h>
 #include <kernlens/watch.h>

@@ -83,7 +83,7 @@ void kl_timeline_destroy(struct kl_timeline *t)
 	kl_hash_deinit(&t->threads_by_tid);
 	kl_hash_deinit(&t->names_by_text);
 	kl_hash_deinit(&t->classes);
-	kl_hash_deinit(&t->requests);
+	kl_requests_deinit(&t->requests);
 	kl_records_deinit(&t->records);
 	kl_counters_deinit(t);
 	kl_samples_deinit(&t->samples);
@@ -371,6 +371,7 @@ static int end_all(struct kl_timeline *t, uint64_t ns)
 
 	for (size_t i = 0; i < t->counts.tracks && !error; i++)
 		error = kl_track_end(t, t->track[i], ns);
+	kl_requests_clear(&t->requests);
 	for (size_t i = 0; i < t->n_threads; i++)
 		t->thread[i]->syscall = -1;
 	return error;

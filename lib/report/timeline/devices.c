@@ -11,12 +11,6 @@
 
 #define LANES_MAX 8
 
-/* A request of a disk. Key: hash of device and sector. @lane: its number, plus 1; 0: none */
-struct request {
-	uint64_t key;
-	uint32_t lane;
-};
-
 /* ---------------------------------------------------------------- interrupts */
 
 static int enter(struct kl_timeline *t, const struct kl_event *event, enum kl_track_kind kind,
@@ -80,16 +74,9 @@ int kl_timeline_leave_softirq(struct kl_timeline *t, const struct kl_event *even
 
 /* --------------------------------------------------------------------- disks */
 
-static struct request *request_of(struct kl_timeline *t, const struct kl_event *event,
-				  uint64_t *device)
+static uint32_t device_of(const struct kl_event *event)
 {
-	const uint64_t what[2] = { (uint64_t)kl_number_of(event, "dev"),
-				   (uint64_t)kl_number_of(event, "sector") };
-	const uint64_t key = kl_hash_bytes(KL_HASH_START, what, sizeof(what));
-
-	t->requests.size = sizeof(struct request);
-	*device = what[0] & UINT32_MAX;
-	return kl_hash_get(&t->requests, key ? key : 1);
+	return (uint32_t)kl_number_of(event, "dev");
 }
 
 static struct kl_track *lane_of(struct kl_timeline *t, uint64_t device, uint32_t lane)
@@ -97,23 +84,26 @@ static struct kl_track *lane_of(struct kl_timeline *t, uint64_t device, uint32_t
 	return kl_timeline_track(t, KL_TRACK_DISK, device << 4 | lane);
 }
 
+/* The tag of a request is the number of its lane, plus 1; 0: none was free. */
 int kl_timeline_issue(struct kl_timeline *t, const struct kl_event *event)
 {
-	uint64_t device;
-	struct request *request = request_of(t, event, &device);
+	const uint32_t device = device_of(event);
+	struct kl_request *request;
 	struct kl_buffer name = { 0 };
 	struct kl_track *lane = NULL;
 	uint32_t i = 0;
-	int error;
+	int error = kl_requests_issue(&t->requests, event, device,
+				      (uint64_t)kl_number_of(event, "sector"), &request);
 
-	if (!request)
-		return -ENOMEM;
+	if (error || !request)
+		return error;
+	request->left = (uint32_t)kl_number_of(event, "nr_sector");
 	do
 		lane = lane_of(t, device, i++);
 	while (lane && lane->open && i < LANES_MAX);
 	if (!lane || lane->open)
 		return lane ? 0 : -ENOMEM;
-	request->lane = i;
+	request->tag = i;
 	kl_print_meaning(&name, KL_FORMAT_rwbs, (uint64_t)kl_number_of(event, "rwbs"));
 	kl_buffer_printf(&name, " %lld KB", (long long)kl_number_of(event, "bytes") / 1024);
 	kl_buffer_add_char(&name, 0);
@@ -131,16 +121,15 @@ int kl_timeline_issue(struct kl_timeline *t, const struct kl_event *event)
 
 int kl_timeline_complete(struct kl_timeline *t, const struct kl_event *event)
 {
-	uint64_t device;
-	struct request *request = request_of(t, event, &device);
+	const uint32_t device = device_of(event);
+	struct kl_request request;
 	struct kl_track *lane;
 
-	if (!request)
-		return -ENOMEM;
-	if (!request->lane)
+	if (!kl_requests_complete(&t->requests, device, (uint64_t)kl_number_of(event, "sector"),
+				  (uint32_t)kl_number_of(event, "nr_sector"), &request) ||
+	    !request.tag)
 		return 0;
-	lane = lane_of(t, device, request->lane - 1);
-	request->lane = 0;
+	lane = lane_of(t, device, request.tag - 1);
 	if (!lane)
 		return -ENOMEM;
 	if (lane->open && kl_number_of(event, "error"))

@@ -10,6 +10,7 @@
 #include <kernlens/timeline.h>
 #include "../../base/table.h"
 #include "../../base/texts.h"
+#include "../requests.h"
 
 struct kl_profile;
 
@@ -234,7 +235,7 @@ struct kl_timeline {
 	size_t names_room;
 	struct kl_hash names_by_text;
 	struct kl_hash classes; /* struct with a struct kl_timeline_class, by id */
-	struct kl_hash requests; /* of disks, that have been issued */
+	struct kl_requests requests; /* of disks, that have been issued */
 	struct kl_records records;
 	struct kl_samples samples;
 	enum kl_counter_scope scope[KL_VARIABLES_MAX];

@@ -15,6 +15,8 @@
 #   lib-strace   system calls, signals and exits as strace prints them
 #   lib-profile  samples by function, object, task and CPU; trees of calls
 #   lib-why      where the time of a task went: waits, chains, CPUs, doubts
+#   lib-reports  waits for CPUs, states of tasks, histograms, with damage and bounds
+#   lib-report_devices  the same for disks, interrupts, memory and the network
 #   lib-locks    waits for locks: pairs, owners, types, times, groups
 #   lib-lock_use use of locks: what is held, faults, orders, times
 #   lib-tlv      tags, lengths and values of BER
@@ -35,7 +37,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest pack pack_hostile variables print strace profile why locks lock_use filter tlv ber maskset reader record stack jit address watch set program path \
+LIB_TEST_NAMES := config schema trace manifest pack pack_hostile variables print strace profile why reports report_devices locks lock_use filter tlv ber maskset reader record stack jit address watch set program path \
 	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
@@ -48,6 +50,9 @@ LIB_TEST_BUILD = mkdir -p $(@D); \
 
 $(foreach name,path edge,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/graph.c
+
+$(foreach name,reports report_devices,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
+		tests/unit/lib/feed.c
 
 $(BUILD)/tests/lib-trace $(BUILD)/tests/lib-trace-asan: tests/unit/lib/babeltrace.c
 
