@@ -258,6 +258,7 @@ static int read_trace(const struct plot_run *p, struct kl_trace *trace, struct k
 	struct kl_item item;
 	int error = 0;
 
+	kl_trace_skip(trace, p->from_ns);
 	cli_busy("reading the trace");
 	while (!error && kl_trace_next(trace, &item) > 0) {
 		if (item.kind != KL_ITEM_EVENT || item.event->since_ns < p->from_ns)

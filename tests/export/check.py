@@ -53,6 +53,7 @@ class Facts:
     def __init__(self, trace):
         self.names = collections.Counter()
         self.sequence = []  # ns, event, tid
+        self.since = []  # ns since the start
         self.running = collections.Counter()
         self.calls = {}  # name: [number, ns]
         self.failed = 0
@@ -79,6 +80,7 @@ class Facts:
             last = max(last, ns)
             self.names[name] += 1
             self.sequence.append((ns, name, tid))
+            self.since.append(record['since_ns'])
             self.comms.add(record['comm'])
             if name == 'sched_switch':
                 if tid in on:
@@ -406,11 +408,18 @@ def check_selected():
 
 
 def check_options(trace, facts):
-    first = facts.sequence[0][0]
     path = export('sqlite', trace, '--from', '0.5', '--until', '1')
     times = sqlite3.connect(path).execute('SELECT count(*), min(ns), max(ns) FROM event').fetchone()
-    inside = [ns for ns, _, _ in facts.sequence if 500000000 <= ns - first <= 1000000000]
+    inside = [ns for (ns, _, _), since in zip(facts.sequence, facts.since) if 500000000 <= since <= 1000000000]
     tap.same('--from and --until: these events', times, (len(inside), min(inside), max(inside)))
+    plot = output(kernlens, 'plot', '*', trace, '--csv', '--from', '0.5', '--to', '1').decode().splitlines()[1:]
+    tap.same('and of a plot', sum(int(row.split(',')[4]) for row in plot), len(inside))
+    packed = os.path.join(work, 'all.klp')
+    output(kernlens, 'pack', trace, '-o', packed)
+    other = os.path.join(work, 'packed.csv')
+    output('sh', '-c', f'{kernlens} export --to chrome {packed} -o - 2>/dev/null | tail -n +2 | md5sum > {other}.1')
+    output('sh', '-c', f'{kernlens} export --to chrome {trace} -o - 2>/dev/null | tail -n +2 | md5sum > {other}.2')
+    tap.same('a packed trace is written as the trace itself is', open(f'{other}.1').read(), open(f'{other}.2').read())
     again = run(kernlens, 'export', '--to', 'chrome', trace, '-o', path)
     tap.good('an existing file is not replaced', again.returncode == 1 and b'--force' in again.stderr)
     piped = output('sh', '-c', f'{kernlens} export --to perfetto {trace} -o - 2>/dev/null | md5sum')

@@ -38,7 +38,7 @@ const struct kl_export_format *kl_export_format(unsigned int index);
  * @title: of the trace
  * @sample: the event whose records are samples; NULL: ticks if the trace has any, else all events
  *          with stack traces
- * @from_ns, @to_ns: only events of this time, since the first one
+ * @from_ns, @to_ns: only events of this time since the start
  */
 struct kl_export_options {
 	const char *title;

@@ -310,17 +310,12 @@ static int add_loss(struct kl_export *x, const struct kl_item *item)
 /* Returns 1, or 0 at the end of what is wanted. */
 static int next(struct kl_export *x, struct kl_item *item)
 {
-	uint64_t since;
-
 	while (kl_trace_next(x->trace, item) > 0) {
 		if (item->kind != KL_ITEM_EVENT)
 			return 1;
-		x->first_ns = x->first_ns ?: item->event->ns;
-		since = item->event->ns - x->first_ns;
-		if (item->event->ns > x->first_ns && since > x->options->to_ns)
+		if (item->event->since_ns > x->options->to_ns)
 			return 0;
-		if (item->event->ns <= x->first_ns ? !x->options->from_ns :
-						     since >= x->options->from_ns)
+		if (item->event->since_ns >= x->options->from_ns)
 			return 1;
 	}
 	return 0;
@@ -337,11 +332,10 @@ static int scan(struct kl_export *x)
 		return -ENOMEM;
 	while (!error && next(x, &item))
 		error = kl_timeline_add(x->scan, &item);
-	kl_trace_rewind(x->trace);
+	kl_trace_skip(x->trace, x->options->from_ns);
 	error = error ?: kl_timeline_finish(x->scan);
 	x->calls = error ? NULL : calloc(x->scan->n_threads + 1, sizeof(*x->calls));
 	x->counts.omitted = x->scan->counts.omitted;
-	x->first_ns = 0;
 	return error ?: x->calls ? 0 : -ENOMEM;
 }
 
@@ -411,7 +405,7 @@ int kl_export(struct kl_trace *trace, const struct kl_export_format *format,
 	const struct kl_timeline_sink sink = { take_span, take_point, &x };
 	int error;
 
-	kl_trace_rewind(trace);
+	kl_trace_skip(trace, options->from_ns);
 	error = begin(&x);
 	error = error ?: read_all(&x, &sink);
 	error = error ?: write_out(&x);

@@ -115,7 +115,6 @@ struct kl_export {
 	struct kl_timeline *scan;
 	struct kl_timeline *timeline;
 	struct kl_profile *profile;
-	uint64_t first_ns;
 	uint64_t last_ns;
 	const struct kl_event *event;
 	struct kl_export_args **calls;
