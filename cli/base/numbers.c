@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Takes options that are numbers. */
+#include <string.h>
 #include <kernlens/internal.h>
 
 #include "common.h"
@@ -18,6 +19,20 @@ void cli_take_seconds(const struct cli_parser *parser, const char *option, uint6
 	if (!cli_parse_seconds(parser->arg, ns))
 		cli_usage_error(parser->command, "%s: \"%s\" is not a number of seconds", option,
 				parser->arg);
+}
+
+unsigned int cli_take_pids(const struct cli_parser *parser, uint64_t *pid, unsigned int most)
+{
+	char *rest = strdupa(parser->arg), *word;
+	unsigned int n = 0;
+
+	while ((word = strsep(&rest, ","))) {
+		if (n == most)
+			cli_usage_error(parser->command, "too many processes (maximum %u)", most);
+		if (!cli_parse_unsigned(word, INT32_MAX, &pid[n++]))
+			cli_usage_error(parser->command, "\"%s\" is not a process ID", word);
+	}
+	return n;
 }
 
 void cli_take_hz(const struct cli_parser *parser, uint64_t *hz)

@@ -5,6 +5,7 @@
 
 #include "../base/cli.h"
 #include "../base/common.h"
+#include "../base/numbers.h"
 #include "../base/output.h"
 #include "../format/format.h"
 #include "latest.h"
@@ -51,19 +52,6 @@ struct print {
 	struct kl_filter *filter; /* NULL: all events */
 };
 
-static void take_pids(struct print *print, const struct cli_parser *parser)
-{
-	char *rest = strdupa(parser->arg), *word;
-
-	while ((word = strsep(&rest, ","))) {
-		if (print->n_pids == PIDS_MAX)
-			cli_usage_error(parser->command, "too many processes (maximum %d)",
-					PIDS_MAX);
-		if (!cli_parse_unsigned(word, INT32_MAX, &print->pid[print->n_pids++]))
-			cli_usage_error(parser->command, "\"%s\" is not a process ID", word);
-	}
-}
-
 static void take_option(struct print *print, const struct cli_parser *parser, int key)
 {
 	const char *arg = parser->arg;
@@ -86,7 +74,8 @@ static void take_option(struct print *print, const struct cli_parser *parser, in
 		print->path = arg;
 		break;
 	case 'p':
-		take_pids(print, parser);
+		print->n_pids +=
+			cli_take_pids(parser, print->pid + print->n_pids, PIDS_MAX - print->n_pids);
 		break;
 	case KEY_CPU:
 		if (!cli_parse_unsigned(arg, UINT32_MAX, &print->cpu))

@@ -17,16 +17,20 @@ enum {
 	KEY_TO,
 	KEY_SIZE,
 	KEY_FORCE,
+	KEY_PLOT,
 };
 
 enum {
-	MB_DEFAULT = 25
+	MB_DEFAULT = 25,
+	PLOTS_MAX = 64,
 };
 
 static const struct cli_option options[] = {
 	{ 'o', "output", "FILE", "file to write (default: the name of the trace, and .html)" },
 	{ KEY_FORCE, "force", NULL, "replace an existing file" },
 	{ KEY_SIZE, "size", "MB", "size of the file, about (25): a small one has less detail" },
+	{ 'p', "pid", "PID[,PID]", "show threads of these processes only" },
+	{ KEY_PLOT, "plot", "EXPRESSION", "also show this over time, as kernlens plot does" },
 	{ KEY_FROM, "from", "SECONDS", "show the time from here on" },
 	{ KEY_TO, "to", "SECONDS", "to here" },
 	{ 'i', "input", "TRACE", "trace directory" },
@@ -38,6 +42,8 @@ static const struct cli_option options[] = {
  * @path: of the trace
  * @megabytes: that the page may have, about
  * @from_ns, @to_ns: since its first event
+ * @pid: processes and threads that are shown; none: all
+ * @plot: what is shown over time
  */
 struct view_run {
 	char *path;
@@ -46,6 +52,10 @@ struct view_run {
 	uint64_t megabytes;
 	uint64_t from_ns;
 	uint64_t to_ns;
+	int32_t pid[KL_TIMELINE_PIDS_MAX];
+	size_t n_pids;
+	const char *plot[PLOTS_MAX];
+	size_t n_plots;
 };
 
 static int write_part(void *context, const void *bytes, size_t length)
@@ -65,6 +75,10 @@ static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_tra
 	uint64_t begin = 0;
 	int error = timeline ? 0 : -errno;
 
+	if (!error)
+		kl_timeline_select(timeline, v->pid, v->n_pids);
+	if (!error && v->n_plots)
+		error = kl_timeline_plot(timeline, v->plot, v->n_plots);
 	if (v->from_ns)
 		kl_trace_skip(trace, v->from_ns);
 	while (!error && kl_trace_next(trace, &item) > 0) {
@@ -143,6 +157,23 @@ static int run(const struct view_run *v)
 	return status;
 }
 
+static void take_plot(struct view_run *v, const struct cli_parser *parser)
+{
+	if (v->n_plots == PLOTS_MAX)
+		cli_usage_error(parser->command, "too many plots (maximum %d)", PLOTS_MAX);
+	v->plot[v->n_plots++] = parser->arg;
+}
+
+static void take_pids(struct view_run *v, const struct cli_parser *parser)
+{
+	uint64_t pid[KL_TIMELINE_PIDS_MAX];
+	const unsigned int n =
+		cli_take_pids(parser, pid, KL_TIMELINE_PIDS_MAX - (unsigned int)v->n_pids);
+
+	for (unsigned int i = 0; i < n; i++)
+		v->pid[v->n_pids++] = (int32_t)pid[i];
+}
+
 static int exec_view(const struct cli_command *self, int argc, char **argv)
 {
 	struct view_run v = { .to_ns = UINT64_MAX, .megabytes = MB_DEFAULT };
@@ -157,6 +188,10 @@ static int exec_view(const struct cli_command *self, int argc, char **argv)
 			cli_take_number(&parser, "--size", 1000, &v.megabytes);
 		else if (key == KEY_FORCE)
 			v.force = true;
+		else if (key == KEY_PLOT)
+			take_plot(&v, &parser);
+		else if (key == 'p')
+			take_pids(&v, &parser);
 		else if (key == KEY_FROM)
 			cli_take_seconds(&parser, "--from", &v.from_ns);
 		else if (key == KEY_TO)

@@ -54,6 +54,7 @@ class Facts:
         self.names = collections.Counter()
         self.sequence = []  # ns, event, tid
         self.since = []  # ns since the start
+        self.pid = {}  # by tid
         self.running = collections.Counter()
         self.calls = {}  # name: [number, ns]
         self.failed = 0
@@ -81,6 +82,7 @@ class Facts:
             self.names[name] += 1
             self.sequence.append((ns, name, tid))
             self.since.append(record['since_ns'])
+            self.pid[tid] = record['pid']
             self.comms.add(record['comm'])
             if name == 'sched_switch':
                 if tid in on:
@@ -375,6 +377,25 @@ def check_plot(facts, trace):
     tap.good('plot: an unknown field', wrong.returncode == 2 and b'nothing' in wrong.stderr)
 
 
+def check_view(facts, trace):
+    """The page of a selected process, with what is plotted."""
+    tid = max((each for each in facts.ticks if facts.pid[each] == each), key=facts.ticks.get)
+    page = os.path.join(work, 'page.html')
+    output(kernlens, 'view', trace, '-o', page, '-p', str(tid), '--plot', 'sched_switch by cpu', '--plot',
+           'block_rq_issue:sum(bytes)')
+    about = json.loads(re.search('<script type="application/json" id="about">(.*?)</script>', utf8(page), re.S)[1])
+    shown = {t['id'] for t in about['tracks'] if t['kind'] in ('thread', 'syscall', 'event') and t['n']}
+    of = {each for each, pid in facts.pid.items() if pid == tid}
+    tap.same('view -p: the threads of the process', shown, of)
+    tap.same('view -p: its records', sum(block[0] for block in about['blocks']),
+             sum(1 for _, _, each in facts.sequence if each in of))
+    names = {c['name']: c['n'] for c in about['counters'] if c['scope'] == 'system'}
+    tap.good('view --plot: curves that change', set(names) == {
+        '0: sched_switch by cpu', '1: sched_switch by cpu', 'block_rq_issue:sum(bytes)'} and min(names.values()) > 2)
+    wrong = run(kernlens, 'view', trace, '-o', page, '--force', '--plot', 'sched_switch:sum(nothing)')
+    tap.good('view --plot: an unknown field', wrong.returncode == 1 and b'nothing' in wrong.stderr)
+
+
 def check_losses():
     """A trace with lost records, by cause and CPU as kernlens report has them."""
     trace = f'{traces}/lossy'
@@ -464,6 +485,7 @@ def main():
     check_trace_dat(facts, export('trace-dat', trace))
     check_otlp(facts, export('otlp', trace))
     check_plot(facts, trace)
+    check_view(facts, trace)
     check_losses()
     check_selected()
     check_options(trace, facts)

@@ -21,7 +21,7 @@ struct kl_timeline;
  * @records: events of the trace
  * @kept: whether they are in the timeline
  * @lost: records that are missing from the trace, as far as known, without KL_LOSS_UNSEEN
- * @omitted: threads that are left out, since the trace has only some of their switches
+ * @omitted: threads that are left out: they were not selected, here or when recording
  */
 struct kl_timeline_counts {
 	size_t tracks;
@@ -48,6 +48,28 @@ struct kl_timeline *kl_timeline_create(const struct kl_trace *trace, size_t byte
  * @timeline: or NULL
  */
 void kl_timeline_destroy(struct kl_timeline *timeline);
+
+/**
+ * kl_timeline_plot - also show events, values of fields or variables over time
+ * @timeline: empty
+ * @text: what kl_measure_create() takes; must outlive the timeline
+ * @n: number of texts
+ *
+ * Each has 16 curves at most. Returns 0 or a negative errno with an error text.
+ */
+int kl_timeline_plot(struct kl_timeline *timeline, const char *const *text, size_t n);
+
+#define KL_TIMELINE_PIDS_MAX 64
+
+/**
+ * kl_timeline_select - show threads, records and samples of some processes only
+ * @timeline: empty
+ * @pid: processes or threads
+ * @n: number of them, at most KL_TIMELINE_PIDS_MAX
+ *
+ * CPUs, disks, marks and losses are shown as without it.
+ */
+void kl_timeline_select(struct kl_timeline *timeline, const int32_t *pid, size_t n);
 
 /**
  * kl_timeline_add - add the next item of the trace

@@ -458,6 +458,30 @@ static const struct kl_timeline_class *class_of(struct kl_timeline *t, const str
 	return &entry->class;
 }
 
+void kl_timeline_select(struct kl_timeline *t, const int32_t *pid, size_t n)
+{
+	memcpy(t->selected, pid, n * sizeof(*pid));
+	t->n_selected = n;
+}
+
+static bool is_selected(const struct kl_timeline *t, const struct kl_timeline_thread *thread)
+{
+	for (size_t i = 0; i < t->n_selected; i++)
+		if (t->selected[i] == thread->tid || t->selected[i] == thread->pid)
+			return true;
+	return !t->n_selected;
+}
+
+/* What is kept of an event besides spans. */
+static int add_of_thread(struct kl_timeline *t, const struct kl_event *event,
+			 const struct kl_timeline_thread *thread, uint32_t name)
+{
+	int error = t->sink ? 0 : kl_records_add(t, event, thread->number, name);
+
+	error = error ?: kl_counters_add(t, event);
+	return error ?: t->sink ? 0 : kl_samples_add(t, event, thread->number);
+}
+
 int kl_timeline_add(struct kl_timeline *t, const struct kl_item *item)
 {
 	const struct kl_event *event = item->event;
@@ -476,24 +500,39 @@ int kl_timeline_add(struct kl_timeline *t, const struct kl_item *item)
 	if (!thread)
 		return -ENOMEM;
 	t->counts.records++;
-	error = t->sink ? 0 : kl_records_add(t, event, thread->number, class->name);
-	error = error ?: kl_counters_add(t, event);
-	error = error ?: t->sink ? 0 : kl_samples_add(t, event, thread->number);
+	error = t->series ? kl_series_add(t->series, event) : 0;
+	if (!error && is_selected(t, thread))
+		error = add_of_thread(t, event, thread, class->name);
 	return error ?: class->add(t, event);
 }
 
-/* The trace has only some switches of tasks that were not selected. */
+static void omit(struct kl_timeline *t, struct kl_track *track)
+{
+	if (!track)
+		return;
+	t->counts.spans -= track->n;
+	track->omitted = true;
+	track->n = 0;
+}
+
+/*
+ * The trace has only some switches of tasks that were not selected when it was recorded. Nothing is
+ * shown of those that are not selected now.
+ */
 static void omit_others(struct kl_timeline *t)
 {
 	for (size_t i = 0; i < t->n_threads; i++) {
-		struct kl_track *track = t->thread[i]->state;
+		struct kl_timeline_thread *thread = t->thread[i];
+		const bool selected = is_selected(t, thread);
 
-		if (!track || t->thread[i]->followed)
+		if (selected && (!t->partial || thread->followed))
 			continue;
-		t->counts.omitted++;
-		t->counts.spans -= track->n;
-		track->omitted = true;
-		track->n = 0;
+		t->counts.omitted += thread->state != NULL;
+		omit(t, thread->state);
+		if (!selected) {
+			omit(t, thread->calls);
+			omit(t, thread->events);
+		}
 	}
 }
 
@@ -501,10 +540,11 @@ int kl_timeline_finish(struct kl_timeline *t)
 {
 	int error = end_all(t, t->last_ns);
 
-	if (t->partial)
+	if (t->partial || t->n_selected)
 		omit_others(t);
 	if (error || t->sink)
 		return error;
-	error = kl_samples_finish(t);
+	error = kl_counters_finish(t);
+	error = error ?: kl_samples_finish(t);
 	return error ?: kl_records_finish(t);
 }

@@ -13,6 +13,9 @@
 
 #define POINTS_MAX 16384 /* of a counter */
 #define POINTS_FEW 64 /* not worth thinning out */
+#define CURVES_MAX 16 /* of a plot */
+#define INTERVALS 2048
+#define VALUE_MAX 9e15 /* that JavaScript's numbers have */
 #define PART 8 /* of the page, for all counters */
 
 /* Key: hash of variable and id. */
@@ -78,7 +81,13 @@ static struct kl_counter *counter_of(struct kl_timeline *t, unsigned int variabl
 		if (!grown)
 			return NULL;
 		t->counter = grown;
-		grown[t->n_counters] = (struct kl_counter){ .variable = variable, .id = id };
+		grown[t->n_counters] = (struct kl_counter){
+			.variable = variable,
+			.name = kl_schema_variable(t->schema, variable)->name,
+			.unit = kl_schema_variable(t->schema, variable)->unit,
+			.scope = t->scope[variable],
+			.id = id,
+		};
 		entry->number = ++t->n_counters;
 	}
 	return &t->counter[entry->number - 1];
@@ -172,8 +181,81 @@ int kl_counters_add(struct kl_timeline *t, const struct kl_event *event)
 	return 0;
 }
 
+/* ---------------------------------------------------------------------- plots */
+
+int kl_timeline_plot(struct kl_timeline *t, const char *const *text, size_t n)
+{
+	t->plots = text;
+	t->series = kl_series_create(t->schema, text, n, 0, INTERVALS);
+	return t->series ? 0 : -errno;
+}
+
+/* A value that is the same as before needs no point. */
+static int add_intervals(struct kl_timeline *t, struct kl_counter *counter,
+			 const struct kl_series_curve *curve)
+{
+	const uint64_t interval = kl_series_interval_ns(t->series);
+	int error = 0;
+
+	for (size_t i = 0; i < kl_series_intervals(t->series) && !error; i++) {
+		double value;
+
+		if (kl_series_value(t->series, curve, i, &value) && value < VALUE_MAX &&
+		    value > -VALUE_MAX)
+			error = add_point(t, counter, i * interval,
+					  (int64_t)(value < 0 ? value - 0.5 : value + 0.5));
+	}
+	return error;
+}
+
+static int add_curve(struct kl_timeline *t, const struct kl_series_curve *curve)
+{
+	const char *text = t->plots[curve->expression];
+	struct kl_counter *grown =
+		kl_array_grow(t->counter, t->n_counters, &t->counters_room, sizeof(*grown));
+	struct kl_buffer name = { 0 };
+	int64_t number;
+
+	if (!grown)
+		return -ENOMEM;
+	t->counter = grown;
+	/* The end may not fit into the page. */
+	if (curve->key)
+		kl_buffer_printf(&name, "%s: ", curve->key);
+	kl_buffer_add_string(&name, text);
+	kl_buffer_add_char(&name, 0);
+	number = name.error ? -ENOMEM : kl_timeline_name(t, name.data);
+	kl_buffer_deinit(&name);
+	if (number < 0)
+		return (int)number;
+	grown += t->n_counters++;
+	*grown = (struct kl_counter){
+		.name = t->name[number],
+		.unit = curve->function <= KL_MEASURE_SUM ? "/s" : curve->unit,
+		.scope = KL_COUNTER_SYSTEM,
+	};
+	return add_intervals(t, grown, curve);
+}
+
+int kl_counters_finish(struct kl_timeline *t)
+{
+	const struct kl_series_curve *curve;
+	size_t n = 0, before = 0;
+	int error = 0;
+
+	curve = t->series ? kl_series_finish(t->series, &n) : NULL;
+	for (size_t i = 0; i < n && !error; i++) {
+		before = i && curve[i - 1].expression == curve[i].expression ? before + 1 : 0;
+		if (before < CURVES_MAX)
+			error = add_curve(t, &curve[i]);
+	}
+	return error;
+}
+
 void kl_counters_deinit(struct kl_timeline *t)
 {
+	kl_series_destroy(t->series);
+
 	for (size_t i = 0; i < t->n_counters; i++)
 		free(t->counter[i].point);
 	free(t->counter);

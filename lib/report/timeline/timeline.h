@@ -13,6 +13,7 @@
 #include "../requests.h"
 
 struct kl_profile;
+struct kl_series;
 
 enum kl_track_kind {
 	KL_TRACK_CPU, /* which task runs */
@@ -172,14 +173,19 @@ struct kl_point {
 };
 
 /**
- * struct kl_counter - a variable over time
- * @variable: index in the schema
+ * struct kl_counter - a variable over time, or what kl_timeline_plot() was called with
+ * @variable: index in the schema; of no use for the latter
+ * @name, @unit: belong to the schema or to the timeline
+ * @scope: whose it is
  * @id: thread ID, CPU, or 0
  * @thinned: points have been left out
  * @point: when it changed, and to what
  */
 struct kl_counter {
 	unsigned int variable;
+	const char *name;
+	const char *unit;
+	enum kl_counter_scope scope;
 	uint64_t id;
 	bool thinned;
 	struct kl_point *point;
@@ -245,6 +251,10 @@ struct kl_timeline {
 	size_t n_points; /* of all counters */
 	size_t most_points; /* before they are thinned out */
 	struct kl_hash counters_by_id;
+	struct kl_series *series; /* NULL: none */
+	const char *const *plots;
+	int32_t selected[KL_TIMELINE_PIDS_MAX];
+	size_t n_selected; /* 0: all */
 	int kstack;
 };
 
@@ -291,9 +301,10 @@ int kl_timeline_leave_softirq(struct kl_timeline *t, const struct kl_event *even
 int kl_timeline_issue(struct kl_timeline *t, const struct kl_event *event);
 int kl_timeline_complete(struct kl_timeline *t, const struct kl_event *event);
 
-/* Variables over time. kl_counters_add() returns 0 or -ENOMEM. */
+/* Variables and others over time. Those that return an int return 0 or a negative errno. */
 void kl_counters_init(struct kl_timeline *t);
 int kl_counters_add(struct kl_timeline *t, const struct kl_event *event);
+int kl_counters_finish(struct kl_timeline *t);
 void kl_counters_deinit(struct kl_timeline *t);
 
 /* Samples. Those that return an int return 0 or -ENOMEM. */

@@ -207,23 +207,21 @@ static void add_track(struct kl_buffer *to, const struct kl_track *track)
 	kl_buffer_add_string(to, "}");
 }
 
-static void add_counter(const struct kl_timeline *t, struct kl_buffer *to,
-			const struct kl_counter *counter)
+static void add_counter(struct kl_buffer *to, const struct kl_counter *counter)
 {
 	static const char *const scopes[] = {
 		[KL_COUNTER_THREAD] = "thread",
 		[KL_COUNTER_CPU] = "cpu",
 		[KL_COUNTER_SYSTEM] = "system",
 	};
-	const struct kl_variable *variable = kl_schema_variable(t->schema, counter->variable);
 
 	kl_buffer_printf(to, "{\"scope\":\"%s\",\"id\":%llu,\"n\":%zu,\"thinned\":%s",
-			 scopes[t->scope[counter->variable]], (unsigned long long)counter->id,
-			 counter->n, counter->thinned ? "true" : "false");
+			 scopes[counter->scope], (unsigned long long)counter->id, counter->n,
+			 counter->thinned ? "true" : "false");
 	kl_buffer_add_string(to, ",\"name\":");
-	add_string(to, variable->name);
+	add_string(to, counter->name);
 	kl_buffer_add_string(to, ",\"unit\":");
-	add_string(to, variable->unit);
+	add_string(to, counter->unit);
 	kl_buffer_add_string(to, "}");
 }
 
@@ -246,7 +244,7 @@ static void add_lists(const struct kl_timeline *t, struct kl_buffer *to)
 	kl_buffer_add_string(to, "],\n\"counters\":[");
 	for (size_t i = 0; i < t->n_counters; i++) {
 		kl_buffer_add_string(to, i ? ",\n" : "\n");
-		add_counter(t, to, &t->counter[i]);
+		add_counter(to, &t->counter[i]);
 	}
 	kl_buffer_printf(to, "],\n\"samples\":{\"n\":%zu,\"every\":%llu,\"hz\":%u", t->samples.n,
 			 (unsigned long long)t->samples.every, kl_samples_hz(t));
