@@ -527,7 +527,7 @@ static void omit_others(struct kl_timeline *t)
 
 		if (selected && (!t->partial || thread->followed))
 			continue;
-		t->counts.omitted += thread->state != NULL;
+		t->counts.omitted += thread->state ? 1 : 0;
 		omit(t, thread->state);
 		if (!selected) {
 			omit(t, thread->calls);
