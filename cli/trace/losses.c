@@ -81,7 +81,7 @@ void cli_losses_warn(const struct kl_trace *trace)
 {
 	if (!cli_losses_any(trace))
 		return;
-	fputs("kernlens: the trace is incomplete: ", stderr);
+	fputs("kernlens: missing from this trace: ", stderr);
 	cli_losses_print(trace, stderr);
 	fputc('\n', stderr);
 	cli_losses_explain(trace);

@@ -221,5 +221,6 @@ kl_nobody unpack shared/t.klp -o shared/u
 expect "and unpacked" 0
 forms shared/t shared/t.klp shared/u
 check "the same in each form" alike "$kernlens" print
-kl_nobody unpack shared/t.klp -o "$work/mine"
+mkdir -m 755 closed
+kl_nobody unpack shared/t.klp -o "$work/closed/mine"
 expect "not where others may not write" 1

@@ -201,7 +201,7 @@ cp -r t damaged
 dd if=/dev/zero of=damaged/cpu0 bs=1 seek=$(($(stat -c %s damaged/cpu0) / 2)) count=64 conv=notrunc status=none
 kl report sched damaged
 expect "a damaged trace" 0
-says err 'the trace is incomplete: .* in damaged or missing blocks' "losses are printed"
+says err 'missing from this trace: .* in damaged or missing blocks' "losses are printed"
 says out '^Records are missing in [0-9]+ places?; what was in progress there is not counted$' "and what they mean"
 kl report shed t
 says err 'did you mean "sched"' "a near name"
