@@ -73,7 +73,8 @@ static void add_ns(struct cli_rows *rows, uint64_t begin_ns, uint64_t end_ns)
 		cli_rows_add_none(rows);
 }
 
-static void add_connection(struct cli_rows *rows, const struct kl_net_connection *is)
+/* @known: sizes are */
+static void add_connection(struct cli_rows *rows, const struct kl_net_connection *is, bool known)
 {
 	cli_rows_add_task(rows, &is->task, "-");
 	add_end(rows, is->family, &is->local);
@@ -85,8 +86,13 @@ static void add_connection(struct cli_rows *rows, const struct kl_net_connection
 		cli_rows_add_none(rows);
 	add_ns(rows, is->active ? is->begin_ns : 0, is->established_ns);
 	add_ns(rows, is->begin_ns, is->end_ns);
-	cli_rows_add_number(rows, is->sent);
-	cli_rows_add_number(rows, is->received);
+	if (known) {
+		cli_rows_add_number(rows, is->sent);
+		cli_rows_add_number(rows, is->received);
+	} else {
+		cli_rows_add_none(rows);
+		cli_rows_add_none(rows);
+	}
 	cli_rows_add_number(rows, is->retransmits);
 	cli_rows_add_number(rows, is->resets);
 }
@@ -180,7 +186,7 @@ static int fill(struct cli_analysis *a, struct kl_net_report *report)
 	rows = cli_analysis_section(a, "connections", connection_columns, N(connection_columns),
 				    "TCP connections, by end");
 	for (size_t i = 0; i < n; i++)
-		add_connection(rows, &connection[i]);
+		add_connection(rows, &connection[i], totals->lengths);
 	device = kl_net_report_devices(report, &n);
 	rows = cli_analysis_section(a, "devices", device_columns, N(device_columns), "Devices");
 	for (size_t i = 0; i < n; i++)

@@ -97,6 +97,7 @@ struct kl_net_drop {
  * @full: packets that did not fit into a socket's queue, with those of UDP
  * @limits: how often the buffers of sockets exceeded their limit
  * @drops: dropped packets
+ * @lengths: events that say how much was sent or received; without any, sizes are unknown
  * @omitted: connections that are not listed
  * @dropped: events for which another table had no room
  * @gaps: how often records were missing; what was open there is not listed
@@ -113,6 +114,7 @@ struct kl_net_totals {
 	uint64_t full;
 	uint64_t limits;
 	uint64_t drops;
+	uint64_t lengths;
 	uint64_t omitted;
 	uint64_t dropped;
 	uint64_t gaps;

@@ -128,6 +128,7 @@ int kl_net_add_socket(struct kl_net_report *report, const struct kl_event *event
 	struct kl_net_open *open;
 	int error = get_open(report, socket, false, &open);
 
+	report->totals.lengths += which == KL_NET_SEND || which == KL_NET_RECV;
 	if (error || !open || !socket)
 		return error;
 	switch (which) {
