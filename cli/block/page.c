@@ -244,16 +244,18 @@ static int write_data(void *context)
 	return errno ? -errno : -ENOMEM;
 }
 
-int cli_page_write(const char *path, json_t *functions, const char *about)
+typedef int (*view_fn)(int (*data)(void *context), view_write_fn write, void *context);
+
+/* Releases @data, which has @about added. */
+static int write_page(const char *path, json_t *data, const char *about, view_fn view)
 {
-	json_t *data = json_pack("{s:o, s:o}", "functions", functions, "about",
-				 about ? cli_json_text(about) : json_null());
 	struct writing w = { .file = cli_create_file(path), .data = data };
 	int error = 0;
 	long bytes = 0;
 
+	json_object_set_new(data, "about", about ? cli_json_text(about) : json_null());
 	if (w.file) {
-		error = view_graph_write(write_data, write_bytes, &w);
+		error = view(write_data, write_bytes, &w);
 		bytes = ftell(w.file);
 		if (fclose(w.file) && !error)
 			error = -errno;
@@ -265,4 +267,44 @@ int cli_page_write(const char *path, json_t *functions, const char *about)
 		return cli_error(error, "%s: %s", path, strerror(-error));
 	cli_note("%s: %.1f MB", path, (double)bytes / 1e6);
 	return CLI_OK;
+}
+
+int cli_page_write(const char *path, json_t *functions, const char *about)
+{
+	return write_page(path, json_pack("{s:o}", "functions", functions), about,
+			  view_graph_write);
+}
+
+/* The blocks that have no count, with the reasons: the counts of the others are 0. */
+static json_t *uncounted_blocks(const json_t *blocks)
+{
+	json_t *kept = json_array(), *block;
+	size_t i;
+
+	json_array_foreach(blocks, i, block)
+	{
+		if (!json_is_integer(json_array_get(block, 2)))
+			json_array_append(kept, block);
+	}
+	return kept;
+}
+
+int cli_page_write_coverage(const char *path, json_t *runs, const char *about)
+{
+	json_t *run, *function;
+	size_t r, i;
+
+	json_array_foreach(runs, r, run)
+	{
+		json_array_foreach(json_object_get(run, "functions"), i, function)
+		{
+			json_t *blocks = json_object_get(function, "blocks");
+
+			json_object_set_new(function, "n",
+					    json_integer((json_int_t)json_array_size(blocks)));
+			if (!json_integer_value(json_object_get(function, "ran")))
+				json_object_set_new(function, "blocks", uncounted_blocks(blocks));
+		}
+	}
+	return write_page(path, json_pack("{s:o}", "runs", runs), about, view_coverage_write);
 }

@@ -23,7 +23,7 @@ void cli_page_add(json_t *functions, const struct cli_block_listing *listing);
  * @functions: functions, as cli_page_add() adds them
  * @rows: functions of a result: with `points` of count, or `blocks` of coverage or path
  *
- * Functions match by name and address, or where the address differs, as after a boot, by name if all
+ * Functions match by name and address, or if the address differs, as after a boot, by name if all
  * blocks that have a count are blocks of the function. Returns the number of functions that have
  * counts.
  */
@@ -38,5 +38,16 @@ size_t cli_page_count(json_t *functions, const json_t *rows);
  * Returns CLI_OK, or another status after an error message.
  */
 int cli_page_write(const char *path, json_t *functions, const char *about);
+
+/**
+ * cli_page_write_coverage - write a page with coverage, and print its size
+ * @path: file, which is replaced
+ * @runs: array of one or two results (cli_coverage_json()), which are released; blocks
+ *        of functions that never ran are removed from them
+ * @about: what the page shows; NULL: nothing is shown of that
+ *
+ * Returns CLI_OK, or another status after an error message.
+ */
+int cli_page_write_coverage(const char *path, json_t *runs, const char *about);
 
 #endif /* KL_CLI_BLOCK_PAGE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Basic blocks as JSON: a function with its blocks, how each can be instrumented, and instructions. */
+/* Basic blocks as JSON: a function with its blocks, their instructions, and where to splice. */
 #include <stdio.h>
 
 #include "../base/common.h"

@@ -6,7 +6,7 @@
 
 # data_of PAGE: the data in it.
 data_of() {
-	sed -n 's|^<script id="functions" type="application/json">\(.*\)</script>$|\1|p' "$1"
+	sed -n 's|^<script id="[a-z]*" type="application/json">\(.*\)</script>$|\1|p' "$1"
 }
 
 # same TEXT FILTER FILE FILTER FILE: passes if the filters give equal values.
@@ -53,6 +53,10 @@ data_of path.html >page.json
 same "with the counts of edges" '.functions[0].edges' page.json .edges path.json
 same "and of blocks" '[.functions[0].blocks[].count]' page.json '[.blocks[].count]' path.json
 
+jq '.functions[].address = "0x1000"' count.json >boot.json
+kl blocks --html boot.html --counts boot.json ksys_read
+data_of boot.html >moved.json
+json "counts of the same code at another address are shown" '[.functions[].blocks[].count] | any(. > 0)' moved.json
 jq '.functions[].points[0].offset = 1' count.json >other.json
 kl blocks --html other.html --counts other.json ksys_read
 says err 'no counts of 1 of 1 functions' "counts of other code are not shown"
@@ -66,3 +70,18 @@ kl blocks --counts count.json ksys_read
 expect "--counts without --html" 2
 kl blocks --html "$work/none/page.html" ksys_read
 expect "a directory that is not there" 1
+
+for name in a b; do
+	kl coverage --functions 'vfs_*' --json -o "$name.json" --html "$name.html" -- ls "$work"
+	expect "coverage writes a page, too" 0
+	data_of "$name.html" >page.json
+	same "with the functions" '[.runs[0].functions[] | del(.blocks, .n)]' page.json '[.functions[] | del(.blocks)]' "$name.json"
+	same "and the blocks of those that ran" '[.runs[0].functions[] | select(.ran > 0).blocks]' page.json \
+		'[.functions[] | select(.ran > 0).blocks]' "$name.json"
+done
+kl coverage --html diff.html --diff a.json b.json
+expect "a page with two runs" 0
+data_of diff.html >page.json
+same "has both" '[.runs[] | [.functions[] | del(.blocks, .n)]][1]' page.json '[.functions[] | del(.blocks)]' b.json
+kl coverage --json --html diff.html --diff a.json b.json
+expect "--json and --html of a difference" 2

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The files of this folder as they are in the objects of its pages, and what writes them. Both pages
+ * The files of this folder as they are in the objects of its pages, and what writes them. The pages
  * share the head and the style, which are in page.o.
  */
 #ifndef KL_VIEW_PAGE_FILES_H
@@ -29,6 +29,10 @@ VIEW_PAGE_FILE(draw);
 VIEW_PAGE_FILE(panel);
 VIEW_PAGE_FILE(stacks);
 VIEW_PAGE_FILE(main);
+VIEW_PAGE_FILE(elements);
+VIEW_PAGE_FILE(coverage_style);
+VIEW_PAGE_FILE(coverage_body);
+VIEW_PAGE_FILE(coverage_main);
 VIEW_PAGE_FILE(graph_style);
 VIEW_PAGE_FILE(graph_body);
 VIEW_PAGE_FILE(graph_layout);

@@ -8,27 +8,6 @@ const KINDS = {
 	next: 'falls through', taken: 'branch taken', jump: 'jump', table: 'jump through a table', return: 'back from a call',
 };
 
-const byId = (id) => document.getElementById(id);
-
-// An element with attributes and children: elements, or texts.
-function make(name, attributes = {}, ...children) {
-	const svg = ['svg', 'g', 'rect', 'path', 'polygon', 'text', 'tspan', 'title', 'defs', 'pattern'].includes(name);
-	const element = svg ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
-
-	for (const [key, value] of Object.entries(attributes)) {
-		if (key === 'on')
-			element.addEventListener('click', value);
-		else if (value !== undefined && value !== false)
-			element.setAttribute(key, value === true ? '' : value);
-	}
-	element.append(...children.filter((child) => child !== undefined && child !== null));
-	return element;
-}
-
-const number = (n) => n.toLocaleString('en-US');
-const times = (n) => (n === 1 ? 'once' : `${number(n)} times`);
-const short = (n) => (n < 1e6 ? number(n) : n.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 }));
-const hex = (n) => `+0x${n.toString(16)}`;
 const fileOf = (source) => `${source.file.split('/').slice(-2).join('/')}:${source.line}`;
 const nameOf = (f) => (f.module ? `${f.name} [${f.module}]` : f.name);
 const cut = (text, length = LONGEST) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);

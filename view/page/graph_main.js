@@ -80,6 +80,10 @@ function markNear(block) {
 	byId('world').classList.add('chosen');
 }
 
+function redraw() {
+	showPanel();
+}
+
 // Follow the address of the page: #FUNCTION/BLOCK.
 function follow() {
 	const match = /^#(\d+)\/(\d+)$/.exec(location.hash);

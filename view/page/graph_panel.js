@@ -7,7 +7,8 @@ const KEYS = [
 	['] [', 'next and previous function'], ['+ - 0', 'larger, smaller, everything'], ['c', 'move to the block'],
 	['i', 'with or without instructions'], ['/', 'search; Enter: next match'], ['t', 'light or dark'], ['?', 'this list'],
 ];
-const tables = { blocks: { key: 0, down: false }, functions: { key: -1, down: false } };
+
+tables.blocks = { key: 0, down: false };
 
 const linkTo = (f, block, text) => make('a', { href: `#${f.index}/${block}` }, text);
 
@@ -18,39 +19,6 @@ function facts(rows) {
 		if (value[0] !== undefined && value[0] !== null && value[0] !== '')
 			list.append(make('dt', {}, name), make('dd', {}, ...value));
 	return list;
-}
-
-// A table whose heads sort it. Columns: [head, value(row), cell(row)?]; numbers are aligned right.
-function sortable(id, columns, rows, rowClass) {
-	const state = tables[id];
-	const head = make('tr'), body = make('tbody');
-	const numeric = columns.map(([, value]) => rows.some((row) => typeof value(row) === 'number'));
-
-	if (state.key >= 0) {
-		const value = columns[state.key][1], sign = state.down ? -1 : 1;
-		const missing = (v) => v === undefined || v === '';
-
-		rows = [...rows].sort((a, b) => {
-			const x = value(a), y = value(b);
-
-			return missing(x) || missing(y) ? missing(x) - missing(y) : sign * (x < y ? -1 : x > y ? 1 : 0);
-		});
-	}
-	columns.forEach(([name], i) => head.append(make('th', { class: `sort${numeric[i] ? ' n' : ''}`, tabindex: 0, role: 'button',
-		'data-sort': `${id} ${i}`, on: () => sortBy(id, i, numeric[i]) },
-	name + (state.key === i ? (state.down ? ' ↓' : ' ↑') : ''))));
-	for (const row of rows)
-		body.append(make('tr', { class: rowClass(row) }, ...columns.map(([, value, cell], i) => make('td',
-			{ class: numeric[i] ? 'n' : undefined }, cell ? cell(row) : value(row) ?? ''))));
-	return make('table', {}, make('thead', {}, head), body);
-}
-
-function sortBy(id, key, numeric) {
-	const state = tables[id];
-
-	state.down = state.key === key ? !state.down : numeric && key > 0;
-	state.key = key;
-	showPanel();
 }
 
 function neighbour(edge, block, f) {
