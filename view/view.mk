@@ -11,7 +11,7 @@ $(BUILD)/view/%.o: view/%.c
 	mkdir -p $(@D)
 	$(call step,CC)$(CC) $(CFLAGS) $(LIB_INCLUDES) -MMD -MP -c -o $@ $<
 
-# Its files are part of it.
-$(BUILD)/view/page/page.o: $(wildcard view/page/*.css view/page/*.html view/page/*.js)
+# The files of the pages are part of them.
+$(BUILD)/view/page/page.o $(BUILD)/view/page/graph.o: $(wildcard view/page/*.css view/page/*.html view/page/*.js)
 
 -include $(VIEW_OBJS:.o=.d)

@@ -12,11 +12,14 @@
 #include "../base/cli.h"
 #include "../base/common.h"
 #include "../base/output.h"
+#include "page.h"
 #include "print.h"
 
 enum {
 	KEY_ASM = CLI_KEY_OWN,
 	KEY_DOT,
+	KEY_HTML,
+	KEY_COUNTS,
 	KEY_SURVEY,
 	KEY_CORE,
 	KEY_SYMBOLS,
@@ -26,6 +29,8 @@ enum {
 static const struct cli_option options[] = {
 	{ KEY_ASM, "asm", NULL, "also show the instructions" },
 	{ KEY_DOT, "dot", NULL, "write the graph for graphviz" },
+	{ KEY_HTML, "html", "FILE", "write the graph as a page for the browser" },
+	{ KEY_COUNTS, "counts", "FILE", "with --html: --json result of count, path or coverage" },
 	{ KEY_SURVEY, "survey", NULL, "summarize the whole kernel instead" },
 	{ KEY_CORE, "core", "FILE", "kernel memory image (/proc/kcore)" },
 	{ KEY_SYMBOLS, "symbols", "FILE", "kernel symbols (/proc/kallsyms)" },
@@ -37,6 +42,8 @@ struct options {
 	const char *core;
 	const char *symbols;
 	const char *debug;
+	const char *html;
+	const char *counts;
 	bool instructions;
 	bool dot;
 	bool survey;
@@ -127,96 +134,20 @@ static void print_dot(struct printer *p, const struct kl_block_graph *g)
 	kl_buffer_add_string(&p->text, "}\n");
 }
 
-static json_t *json_point(const struct kl_block_point *point)
+static void add_json(const struct printer *p, const struct kl_block_graph *g)
 {
-	json_t *row = json_pack("{s:s, s:I, s:i}", "tier", kl_block_tier_name(point->tier),
-				"offset", (json_int_t)point->begin, "window", (int)point->bytes);
+	const struct cli_block_listing listing = {
+		.blocks = p->blocks,
+		.graph = g,
+		.name = p->name,
+		.program = p->program ? kl_program_path(p->program) : NULL,
+		.source = &p->source,
+	};
 
-	if (point->tier == KL_TIER_NONE)
-		json_object_set_new(row, "reason",
-				    json_string(kl_block_reason_name(point->reason)));
-	if (point->tier == KL_TIER_BOUNCE)
-		json_object_set_new(row, "slot", json_integer(point->slot));
-	if (point->edge)
-		json_object_set_new(row, "edge", json_string(kl_block_edge_name(point->edge)));
-	return row;
-}
-
-static json_t *json_instructions(struct printer *p, const struct kl_block_graph *g,
-				 const struct kl_block *block)
-{
-	json_t *rows = json_array();
-
-	for (uint32_t i = block->first; i < block->first + block->n; i++) {
-		const struct kl_block_instruction *in = &g->instruction[i];
-		char bytes[2 * 15 + 1] = "";
-		json_t *row;
-
-		for (uint32_t k = 0; k < in->bytes; k++)
-			snprintf(bytes + 2 * k, 3, "%02x", g->text[in->offset + k]);
-		kl_buffer_reset(&p->text);
-		kl_block_print_instruction(p->blocks, g, i, &p->text);
-		row = json_pack("{s:I, s:s, s:s%}", "offset", (json_int_t)in->offset, "bytes",
-				bytes, "text", p->text.data, p->text.length);
-		if (in->target)
-			json_object_set_new(row, "target",
-					    json_sprintf("0x%llx", (unsigned long long)in->target));
-		if (in->reason)
-			json_object_set_new(row, "reason",
-					    json_string(kl_block_reason_name(in->reason)));
-		cli_source_json(&p->source, i, row);
-		json_array_append_new(rows, row);
-	}
-	kl_buffer_reset(&p->text);
-	return rows;
-}
-
-static json_t *json_index(uint32_t index)
-{
-	return index == UINT32_MAX ? json_null() : json_integer(index);
-}
-
-static void add_json_of_program(const struct kl_block_graph *g, uint32_t block, json_t *row)
-{
-	json_t *targets = json_array();
-
-	for (uint32_t i = 0; i < g->edges; i++)
-		if (g->edge[i].from == block)
-			json_array_append_new(targets, json_integer(g->edge[i].to));
-	json_object_set_new(row, "targets", targets);
-}
-
-static void add_json(struct printer *p, const struct kl_block_graph *g)
-{
-	json_t *blocks = json_array(), *function;
-
-	for (uint32_t i = 0; i < g->blocks; i++) {
-		const struct kl_block *block = &g->block[i];
-		json_t *row = json_pack("{s:i, s:I, s:I, s:s, s:o, s:o, s:b, s:b, s:o, s:o}",
-					"block", (int)i, "offset", (json_int_t)block->begin,
-					"bytes", (json_int_t)block->bytes, "ends",
-					kl_block_end_name(block->end), "next",
-					json_index(block->next), "taken", json_index(block->taken),
-					"entered", block->entered, "flags_live",
-					!!(block->live & KL_LIVE_FLAGS), "pre",
-					json_point(&block->pre), "post", json_point(&block->post));
-
-		if (p->options->instructions)
-			json_object_set_new(row, "instructions", json_instructions(p, g, block));
-		if (p->program)
-			add_json_of_program(g, i, row);
-		cli_source_json(&p->source, block->first, row);
-		json_array_append_new(blocks, row);
-	}
-	function = json_pack("{s:s, s:o, s:I, s:s, s:o}", "function", p->name, "address",
-			     json_sprintf("0x%llx", (unsigned long long)g->function.address),
-			     "bytes", (json_int_t)g->function.bytes, "reason",
-			     kl_block_reason_name(g->function.reason), "blocks", blocks);
-	cli_json_module(g->function.module, function);
-	if (p->program)
-		json_object_set_new(function, "program",
-				    cli_json_text(kl_program_path(p->program)));
-	json_array_append_new(p->list, function);
+	if (p->options->html)
+		cli_page_add(p->list, &listing);
+	else
+		json_array_append_new(p->list, cli_block_json(&listing, p->options->instructions));
 }
 
 /* @name: NULL: the name from the list of functions. */
@@ -432,21 +363,50 @@ static int print_pattern(struct printer *p, const char *pattern)
 	return status ?: print_functions(p, pattern);
 }
 
+static int write_page(struct printer *p, const json_t *counts)
+{
+	size_t n = json_array_size(p->list), found = cli_page_count(p->list, counts);
+	json_t *functions = p->list;
+	char *about = counts ? cli_format("counts from %s", p->options->counts) : NULL;
+	int status;
+
+	p->list = NULL;
+	if (counts && found < n)
+		cli_note("%s: no counts of %zu of %zu functions", p->options->counts, n - found, n);
+	status = cli_page_write(p->options->html, functions, about);
+	free(about);
+	return status;
+}
+
+static int write_list(struct printer *p, const json_t *counts)
+{
+	json_t *functions = p->list;
+
+	if (p->options->html)
+		return write_page(p, counts);
+	p->list = NULL;
+	return cli_json_write(json_pack("{s:o}", "functions", functions));
+}
+
 static int run(const struct options *options, int n, char **patterns)
 {
+	/* A file that is wrong is reported before the kernel's code is read, which takes long. */
+	json_t *counts = options->counts ? cli_page_counts_load(options->counts) : NULL;
 	struct printer p = { .options = options };
-	int status = options->survey ? open_kernel(&p) : CLI_OK;
+	int status = options->counts && !counts ? CLI_FAILED :
+		     options->survey		? open_kernel(&p) :
+						  CLI_OK;
 
 	if (options->survey && !status)
 		status = survey(p.blocks);
-	if (cli_settings.json && !options->survey)
+	if ((cli_settings.json || options->html) && !options->survey)
 		p.list = json_array();
 	for (int i = 0; i < n && status == CLI_OK; i++)
 		status = print_pattern(&p, patterns[i]);
 	if (p.list && status == CLI_OK)
-		status = cli_json_write(json_pack("{s:o}", "functions", p.list));
-	else
-		json_decref(p.list);
+		status = write_list(&p, counts);
+	json_decref(p.list);
+	json_decref(counts);
 	kl_buffer_deinit(&p.text);
 	kl_source_close(p.source.kernel);
 	cli_source_deinit(&p.source);
@@ -470,6 +430,12 @@ static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 		case KEY_DOT:
 			options.dot = true;
 			break;
+		case KEY_HTML:
+			options.html = parser.arg;
+			break;
+		case KEY_COUNTS:
+			options.counts = parser.arg;
+			break;
 		case KEY_SURVEY:
 			options.survey = true;
 			break;
@@ -490,6 +456,10 @@ static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 						       "--survey");
 	if (options.dot && (cli_settings.json || options.survey))
 		cli_usage_error(self, "--dot cannot be used with --json or --survey");
+	if (options.html && (cli_settings.json || options.dot || options.survey))
+		cli_usage_error(self, "--html cannot be used with --json, --dot or --survey");
+	if (options.counts && !options.html)
+		cli_usage_error(self, "--counts requires --html");
 	cli_start_pager();
 	return run(&options, parser.n_words, parser.words);
 }
@@ -503,6 +473,7 @@ const struct cli_command_ops cmd_blocks = {
 		"\n"
 		"  kernlens blocks ksys_read\n"
 		"  kernlens blocks --asm --dot vfs_read | dot -Tsvg >vfs_read.svg\n"
+		"  kernlens blocks vfs_read --html vfs_read.html\n"
 		"  kernlens blocks ext4:ext4_sync_file\n"
 		"  kernlens blocks ./program:main\n"
 		"  kernlens blocks --survey\n",

@@ -10,6 +10,7 @@
 
 #include "../base/common.h"
 #include "../base/output.h"
+#include "page.h"
 #include "print.h"
 #include "program.h"
 #include "spliced.h"
@@ -18,6 +19,7 @@ enum {
 	KEY_ASM = CLI_KEY_OWN,
 	KEY_PTRACE,
 	KEY_IN_PLACE,
+	KEY_HTML,
 	KEY_DEBUG,
 	WANTS_MAX = 64,
 };
@@ -30,6 +32,7 @@ static const struct cli_option options[] = {
 	{ KEY_PTRACE, "ptrace", NULL, "for programs: use ptrace, not the module" },
 	{ KEY_IN_PLACE, "in-place", NULL, "patch each block in place; do not move functions" },
 	{ KEY_ASM, "asm", NULL, "also show the instructions" },
+	{ KEY_HTML, "html", "FILE", "also write a page with the graphs and their counts" },
 	{ KEY_DEBUG, "debug", "PATH", "file or directory with kernel debug information" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
 	{},
@@ -39,6 +42,7 @@ struct count_run {
 	struct cli_spliced spliced;
 	char *want[WANTS_MAX];
 	size_t wants;
+	const char *html;
 	bool instructions;
 	bool ptrace;
 };
@@ -136,8 +140,20 @@ static json_t *json_function(const struct count_run *cr, const struct kl_block_g
 
 /* --------------------------------------------------------------------- output */
 
-/* Print each function, as text or JSON. */
-static int list_functions(struct count_run *cr, struct kl_buffer *text, json_t *list)
+static void add_to_page(const struct count_run *cr, const struct kl_block_graph *g, json_t *page)
+{
+	const struct cli_block_listing listing = {
+		.blocks = cr->spliced.blocks,
+		.graph = g,
+		.name = g->function.name,
+		.source = &cr->spliced.source,
+	};
+
+	cli_page_add(page, &listing);
+}
+
+/* Print each function, as text or JSON. @page: add it there, too; NULL: do not. */
+static int list_functions(struct count_run *cr, struct kl_buffer *text, json_t *list, json_t *page)
 {
 	struct cli_spliced *sp = &cr->spliced;
 
@@ -152,6 +168,8 @@ static int list_functions(struct count_run *cr, struct kl_buffer *text, json_t *
 			json_array_append_new(list, json_function(cr, &graph, &sp->function[i]));
 		else
 			print_function(cr, &graph, &sp->function[i], text);
+		if (page)
+			add_to_page(cr, &graph, page);
 		kl_block_graph_free(&graph);
 	}
 	return CLI_OK;
@@ -160,7 +178,7 @@ static int list_functions(struct count_run *cr, struct kl_buffer *text, json_t *
 static int write_json(struct count_run *cr)
 {
 	json_t *list = json_array();
-	int status = list_functions(cr, NULL, list);
+	int status = list_functions(cr, NULL, list, NULL);
 
 	if (status) {
 		json_decref(list);
@@ -177,13 +195,31 @@ static int write_text(struct count_run *cr, FILE *file)
 	int status;
 
 	kl_buffer_printf(&text, "\n Blocks %s:\n\n", subject);
-	status = list_functions(cr, &text, NULL);
+	status = list_functions(cr, &text, NULL, NULL);
 	if (!status && !cli_write_buffer(&text, file))
 		status = cli_error(-errno, "%s: %s", cr->spliced.session.select.output ?: "stderr",
 				   strerror(errno));
 	if (!status)
 		cli_spliced_print_sum(&cr->spliced, file);
 	kl_buffer_deinit(&text);
+	free(subject);
+	return status;
+}
+
+static int write_page(struct count_run *cr)
+{
+	json_t *functions = json_array(), *counts = json_array();
+	char *subject = cli_spliced_subject(&cr->spliced),
+	     *about = cli_format("counts %s", subject);
+	int status = list_functions(cr, NULL, counts, functions);
+
+	if (!status) {
+		cli_page_count(functions, counts);
+		status = cli_page_write(cr->html, json_incref(functions), about);
+	}
+	json_decref(functions);
+	json_decref(counts);
+	free(about);
 	free(subject);
 	return status;
 }
@@ -255,6 +291,7 @@ static int count_programs(const struct count_run *cr)
 	*select = cr->spliced.session.select;
 	count->splices = cr->ptrace;
 	count->instructions = cr->instructions;
+	count->html = cr->html;
 	for (size_t i = 0; i < cr->wants; i++)
 		select->spec[select->n_specs++] =
 			cli_format("%s%s", strncmp(cr->want[i], "block:", 6) ? "block:" : "",
@@ -292,6 +329,9 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 		case KEY_ASM:
 			cr->instructions = true;
 			break;
+		case KEY_HTML:
+			cr->html = parser.arg;
+			break;
 		case KEY_DEBUG:
 			cr->spliced.debug = parser.arg;
 			break;
@@ -316,6 +356,8 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 	status = cli_spliced_run(&cr->spliced, cr->want, cr->wants);
 	if (!status)
 		status = write_result(cr);
+	if (!status && cr->html)
+		status = write_page(cr);
 	status = cli_spliced_end(&cr->spliced, status);
 	free(cr);
 	return status;
@@ -338,6 +380,6 @@ const struct cli_command_ops cmd_count = {
 		"  kernlens count -e block:ksys_read -- cat /etc/passwd\n"
 		"  kernlens count -e 'block:vfs_*' --duration 5\n"
 		"  kernlens count -e block:ksys_read#3 -e block:ksys_read#3:post --asm -- make\n"
-		"  kernlens count -e block:./program:main -- ./program\n",
+		"  kernlens count -e block:./program:main --html main.html -- ./program\n",
 	.exec = exec_count,
 };

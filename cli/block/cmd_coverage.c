@@ -11,11 +11,13 @@
 #include "../base/common.h"
 #include "../base/output.h"
 #include "coverage.h"
+#include "page.h"
 
 enum {
 	KEY_FUNCTIONS = CLI_KEY_OWN,
 	KEY_ALL,
 	KEY_LCOV,
+	KEY_HTML,
 	KEY_DEBUG,
 	KEY_TOP,
 	KEY_DIFF,
@@ -31,7 +33,8 @@ static const struct cli_option options[] = {
 	{ KEY_IN_PLACE, "in-place", NULL, "patch each block in place; do not move functions" },
 	{ KEY_TOP, "top", "NUMBER", "rows of the table (40); 0: all" },
 	{ KEY_LCOV, "lcov", "FILE", "write a tracefile for lcov" },
-	{ KEY_DEBUG, "debug", "PATH", "with --lcov: kernel debug information" },
+	{ KEY_HTML, "html", "FILE", "write a page for the browser; with --diff: with both runs" },
+	{ KEY_DEBUG, "debug", "PATH", "with --lcov or --html: kernel debug information" },
 	{ 'o', "output", "FILE", "write the table or JSON to FILE" },
 	{ KEY_DIFF, "diff", NULL, "compare two --json results instead of counting" },
 	{},
@@ -46,6 +49,7 @@ struct coverage_run {
 	bool diff;
 	uint64_t top;
 	const char *lcov;
+	const char *html;
 };
 
 static int write_lcov(struct coverage_run *cr)
@@ -60,7 +64,19 @@ static int write_lcov(struct coverage_run *cr)
 	return CLI_OK;
 }
 
-static int write_result(const struct coverage_run *cr)
+static int write_page(struct coverage_run *cr)
+{
+	char *subject = cli_spliced_subject(&cr->spliced),
+	     *about = cli_format("blocks %s", subject);
+	json_t *run = cli_coverage_json(&cr->coverage, &cr->spliced);
+	int status = cli_page_write_coverage(cr->html, json_pack("[o]", run), about);
+
+	free(about);
+	free(subject);
+	return status;
+}
+
+static int write_result(struct coverage_run *cr)
 {
 	const char *path = cr->spliced.session.select.output;
 	FILE *file = cli_open_result(path, cli_settings.json);
@@ -91,6 +107,8 @@ static int run(struct coverage_run *cr)
 		status = write_lcov(cr);
 	if (!status)
 		status = write_result(cr);
+	if (!status && cr->html)
+		status = write_page(cr);
 	cli_coverage_deinit(&cr->coverage);
 	return cli_spliced_end(&cr->spliced, status);
 }
@@ -114,6 +132,10 @@ static void take_option(struct coverage_run *cr, const struct cli_parser *parser
 		break;
 	case KEY_LCOV:
 		cr->lcov = parser->arg;
+		cr->spliced.lines = true;
+		break;
+	case KEY_HTML:
+		cr->html = parser->arg;
 		cr->spliced.lines = true;
 		break;
 	case KEY_DEBUG:
@@ -146,14 +168,16 @@ static int exec_coverage(const struct cli_command *self, int argc, char **argv)
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))
 		take_option(cr, &parser, key);
+	if (cr->diff && cr->html && cli_settings.json)
+		cli_usage_error(self, "--diff writes either --json or --html");
 	if (cr->diff) {
 		if (parser.n_words != 2 || cr->wants || cr->all || cr->lcov || cr->spliced.debug)
 			cli_usage_error(self, "--diff requires exactly two --json results, without "
 					      "--functions, --all, --lcov or --debug");
-		status = cli_coverage_diff(parser.words[0], parser.words[1]);
+		status = cli_coverage_diff(parser.words[0], parser.words[1], cr->html);
 	} else {
-		if (cr->spliced.debug && !cr->lcov)
-			cli_usage_error(self, "--debug requires --lcov");
+		if (cr->spliced.debug && !cr->lcov && !cr->html)
+			cli_usage_error(self, "--debug requires --lcov or --html");
 		if (!cr->wants == !cr->all)
 			cli_usage_error(self, "expected either --functions PATTERN or --all");
 		if (parser.n_words)
@@ -175,6 +199,7 @@ const struct cli_command_ops cmd_coverage = {
 		"  kernlens coverage --functions 'ext4_*' -- tar xf linux.tar\n"
 		"  kernlens coverage --all --json -o a.json -- make\n"
 		"  kernlens coverage --diff a.json b.json\n"
+		"  kernlens coverage --all --html coverage.html -- make\n"
 		"  kernlens coverage --functions 'vfs_*' --lcov vfs.info -- ls\n",
 	.exec = exec_coverage,
 };

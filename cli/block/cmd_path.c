@@ -18,6 +18,7 @@ enum {
 	KEY_EDGES,
 	KEY_CHECK,
 	KEY_ASM,
+	KEY_HTML,
 	KEY_DEBUG,
 };
 
@@ -38,6 +39,7 @@ static const struct cli_option options[] = {
 	{ KEY_EDGES, "edges", NULL, "count edges with the fewest counters, in all tasks" },
 	{ KEY_CHECK, "check", NULL, "with --edges: count all other blocks, and compare" },
 	{ KEY_ASM, "asm", NULL, "also show the instructions" },
+	{ KEY_HTML, "html", "FILE", "also write a page with the graph and its counts" },
 	{ KEY_DEBUG, "debug", "PATH", "file or directory with kernel debug information" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
 	{},
@@ -290,6 +292,9 @@ static void take_option(struct path_run *pr, const struct cli_parser *parser, in
 	case KEY_ASM:
 		pr->request.instructions = true;
 		break;
+	case KEY_HTML:
+		pr->request.html = parser->arg;
+		break;
 	case KEY_DEBUG:
 		pr->request.debug = parser->arg;
 		break;
@@ -366,6 +371,6 @@ const struct cli_command_ops cmd_path = {
 		"\n"
 		"  kernlens path ksys_read -- cat /etc/passwd\n"
 		"  kernlens path vfs_write --top 5 --asm -p 1234 --duration 10\n"
-		"  kernlens path do_filp_open --edges -- make\n",
+		"  kernlens path do_filp_open --edges --html open.html -- make\n",
 	.exec = exec_path,
 };

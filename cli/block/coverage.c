@@ -163,9 +163,33 @@ static json_t *json_blocks(const struct cli_covered_function *f)
 	return rows;
 }
 
-json_t *cli_coverage_json(const struct cli_coverage *coverage, const struct cli_spliced *spliced)
+/* Lines of each file, as [line, count]. */
+static json_t *json_files(struct cli_coverage *coverage)
 {
-	json_t *list = json_array();
+	json_t *files = json_object(), *lines = NULL;
+	const char *last = NULL;
+
+	cli_coverage_merge_lines(coverage);
+	for (size_t i = 0; i < coverage->lines; i++) {
+		const struct cli_covered_line *line = &coverage->line[i];
+
+		if (line->at.file != last) {
+			json_t *name = cli_json_text(line->at.file);
+
+			lines = json_array();
+			json_object_set_new(files, json_string_value(name), lines);
+			json_decref(name);
+		}
+		last = line->at.file;
+		json_array_append_new(lines, json_pack("[I, I]", (json_int_t)line->at.line,
+						       (json_int_t)line->count));
+	}
+	return files;
+}
+
+json_t *cli_coverage_json(struct cli_coverage *coverage, const struct cli_spliced *spliced)
+{
+	json_t *list = json_array(), *document;
 
 	for (size_t i = 0; i < coverage->n; i++) {
 		const struct cli_covered_function *f = &coverage->function[i];
@@ -177,7 +201,12 @@ json_t *cli_coverage_json(const struct cli_coverage *coverage, const struct cli_
 					"ran", (json_int_t)f->ran, "blocks", json_blocks(f));
 
 		cli_json_module(f->module, row);
+		cli_source_json_line(&f->start, row);
 		json_array_append_new(list, row);
 	}
-	return json_pack("{s:o, s:o}", "functions", list, "splices", cli_spliced_json_sum(spliced));
+	document = json_pack("{s:o, s:o}", "functions", list, "splices",
+			     cli_spliced_json_sum(spliced));
+	if (spliced->lines)
+		json_object_set_new(document, "files", json_files(coverage));
+	return document;
 }

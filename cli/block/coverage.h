@@ -69,6 +69,9 @@ int cli_coverage_read(struct cli_coverage *coverage, struct cli_spliced *spliced
 void cli_coverage_add_lines(struct cli_coverage *coverage, const struct kl_block_graph *graph,
 			    struct cli_source *source);
 
+/* Sort the lines, and keep each once, with its largest count. */
+void cli_coverage_merge_lines(struct cli_coverage *coverage);
+
 void cli_coverage_deinit(struct cli_coverage *coverage);
 
 /* Add a function's name as a table cell. */
@@ -77,7 +80,11 @@ void cli_coverage_add_name(struct cli_table *table, const char *name, const char
 /* Print at most @top functions by executions (0: all), and the totals. */
 void cli_coverage_print(const struct cli_coverage *coverage, uint64_t top, FILE *file);
 
-json_t *cli_coverage_json(const struct cli_coverage *coverage, const struct cli_spliced *spliced);
+/*
+ * The result as a document. If source lines were requested, functions have those where they start,
+ * and `files` has the lines of each file; sorts the lines.
+ */
+json_t *cli_coverage_json(struct cli_coverage *coverage, const struct cli_spliced *spliced);
 
 /*
  * Write a record for each source file, and one for each function without source lines, whose lines
@@ -89,9 +96,10 @@ void cli_coverage_lcov(struct cli_coverage *coverage, FILE *file);
  * cli_coverage_diff - print what ran in only one of two runs
  * @before: JSON file of one run
  * @after: JSON file of the other
+ * @html: file for a page with both runs, instead; NULL: none
  *
  * Prints to stdout. Returns CLI_OK, or another status after an error message.
  */
-int cli_coverage_diff(const char *before, const char *after);
+int cli_coverage_diff(const char *before, const char *after, const char *html);
 
 #endif /* KL_CLI_BLOCK_COVERAGE_H */

@@ -7,6 +7,7 @@
 
 #include "../base/common.h"
 #include "coverage.h"
+#include "page.h"
 #include "print.h"
 
 struct difference {
@@ -194,7 +195,18 @@ static int print_table(const struct difference *d, size_t n)
 	return CLI_OK;
 }
 
-int cli_coverage_diff(const char *before, const char *after)
+/* Releases the documents. */
+static int write_page(const char *html, json_t *old, json_t *new, const char *before,
+		      const char *after)
+{
+	char *about = cli_format("before: %s, after: %s", before, after);
+	int status = cli_page_write_coverage(html, json_pack("[o, o]", old, new), about);
+
+	free(about);
+	return status;
+}
+
+int cli_coverage_diff(const char *before, const char *after, const char *html)
 {
 	json_t *old = load(before), *new = old ? load(after) : NULL;
 	json_t *old_index, *new_index;
@@ -206,6 +218,8 @@ int cli_coverage_diff(const char *before, const char *after)
 		json_decref(old);
 		return CLI_FAILED;
 	}
+	if (html)
+		return write_page(html, old, new, before, after);
 	old_index = index_of(old);
 	new_index = index_of(new);
 	n = json_array_size(json_object_get(old, "functions")) +

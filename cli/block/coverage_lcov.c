@@ -106,8 +106,7 @@ static int compare_rows(const void *left, const void *right)
 	return order ? order : (a->line > b->line) - (a->line < b->line);
 }
 
-/* Keep each line once, with its largest count. */
-static void merge_lines(struct cli_coverage *coverage)
+void cli_coverage_merge_lines(struct cli_coverage *coverage)
 {
 	size_t n = 0;
 
@@ -189,7 +188,7 @@ static void write_files(struct cli_coverage *coverage, FILE *file)
 	size_t n, at = 0, i = 0;
 	struct row *row = find_rows(coverage, &n);
 
-	merge_lines(coverage);
+	cli_coverage_merge_lines(coverage);
 	while (i < coverage->lines || at < n) {
 		const char *source = i < coverage->lines ? coverage->line[i].at.file : row[at].file;
 

@@ -16,6 +16,7 @@
  * @top: maximum number of paths or edges to show; 0: all
  * @instructions: also print the instructions of the blocks
  * @debug: where to look for debug information first, or NULL
+ * @html: also write a page with the graph to this file; NULL: do not
  * @check: also count all other blocks, and compare
  */
 struct cli_path_request {
@@ -24,6 +25,7 @@ struct cli_path_request {
 	uint64_t top;
 	bool instructions;
 	const char *debug;
+	const char *html;
 	bool check;
 };
 

@@ -7,6 +7,7 @@
 
 #include "../base/common.h"
 #include "../base/output.h"
+#include "page.h"
 #include "path.h"
 #include "print.h"
 
@@ -281,7 +282,7 @@ static json_t *json_paths(const struct cli_path_result *r)
 	return rows;
 }
 
-static int write_json(const struct cli_path_request *request, const struct cli_path_result *r)
+static json_t *json_result(const struct cli_path_request *request, const struct cli_path_result *r)
 {
 	uint32_t limited, cuts = kl_paths_cuts(r->paths, &limited);
 	json_t *document;
@@ -309,20 +310,44 @@ static int write_json(const struct cli_path_request *request, const struct cli_p
 		if (request->check)
 			json_object_set_new(document, "differ", json_integer(r->differ));
 	}
-	return cli_json_write(document);
+	return document;
+}
+
+static int write_page(const struct cli_path_request *request, const struct cli_path_result *r)
+{
+	const struct cli_block_listing listing = {
+		.blocks = r->blocks,
+		.graph = &r->graph,
+		.name = r->graph.function.name,
+		.source = r->source,
+	};
+	json_t *functions = json_array(), *counts = json_pack("[o]", json_result(request, r));
+	char *about = cli_format("counts %s", r->subject);
+	int status;
+
+	cli_page_add(functions, &listing);
+	cli_page_count(functions, counts);
+	status = cli_page_write(request->html, functions, about);
+	json_decref(counts);
+	free(about);
+	return status;
 }
 
 int cli_path_write(const struct cli_path_request *request, struct cli_path_result *r)
 {
 	const char *path = request->path;
 	FILE *file = cli_open_result(path, cli_settings.json);
+	int status;
 
 	if (!file)
 		return CLI_FAILED;
 	cli_source_read(r->source, &r->graph);
-	return cli_close_result(file, path,
-				cli_settings.json ? write_json(request, r) :
-						    write_text(request, r, file));
+	status = cli_close_result(file, path,
+				  cli_settings.json ? cli_json_write(json_result(request, r)) :
+						      write_text(request, r, file));
+	if (!status && request->html)
+		status = write_page(request, r);
+	return status;
 }
 
 void cli_path_result_deinit(struct cli_path_result *result)

@@ -35,4 +35,23 @@ void cli_print_instructions(const struct kl_blocks *blocks, const struct kl_bloc
 			    const struct kl_block *block, const struct cli_source *source,
 			    struct kl_buffer *text);
 
+/**
+ * struct cli_block_listing - a function to print
+ * @blocks: text that it belongs to
+ * @graph: its blocks
+ * @name: its name
+ * @program: file that it belongs to; NULL: the kernel's or a module's
+ * @source: its source lines, read with cli_source_read()
+ */
+struct cli_block_listing {
+	const struct kl_blocks *blocks;
+	const struct kl_block_graph *graph;
+	const char *name;
+	const char *program;
+	const struct cli_source *source;
+};
+
+/* The function with its blocks, as kernlens blocks --json shows it; @instructions: and --asm. */
+json_t *cli_block_json(const struct cli_block_listing *listing, bool instructions);
+
 #endif /* KL_CLI_BLOCK_PRINT_H */

@@ -14,6 +14,7 @@
 #include "../session/aggregate.h"
 #include "../session/program_splice.h"
 #include "../session/run.h"
+#include "page.h"
 #include "print.h"
 #include "program.h"
 
@@ -26,6 +27,7 @@ struct counting {
 	uint64_t elapsed_ns;
 	struct kl_buffer text;
 	json_t *list; /* for JSON; NULL: text */
+	json_t *page; /* functions of the page; NULL: none is written */
 };
 
 /* -------------------------------------------------------------------- counts */
@@ -177,6 +179,19 @@ static void print_function(const struct view *v)
 	kl_buffer_add_char(text, '\n');
 }
 
+static void add_to_page(const struct view *v)
+{
+	const struct cli_block_listing listing = {
+		.blocks = kl_program_blocks(v->program),
+		.graph = &v->graph,
+		.name = v->name,
+		.program = v->selector->path,
+		.source = &v->source,
+	};
+
+	cli_page_add(v->c->page, &listing);
+}
+
 static void add_json(const struct view *v)
 {
 	const struct kl_block_graph *g = &v->graph;
@@ -204,8 +219,8 @@ static void add_json(const struct view *v)
 	}
 	json_array_append_new(
 		v->c->list,
-		json_pack("{s:o, s:s, s:o, s:o}", "program", cli_json_text(v->selector->path),
-			  "function", v->name, "address",
+		json_pack("{s:o, s:o, s:o, s:o}", "program", cli_json_text(v->selector->path),
+			  "function", cli_json_text(v->name), "address",
 			  json_sprintf("0x%llx", (unsigned long long)g->function.address), "points",
 			  rows));
 }
@@ -222,6 +237,8 @@ static int list_functions(struct view *v)
 		if (ret)
 			return cli_library_error(ret, NULL);
 		cli_source_read(&v->source, &v->graph);
+		if (v->c->page)
+			add_to_page(v);
 		if (v->c->list)
 			add_json(v);
 		else
@@ -264,18 +281,43 @@ static int write_text(struct counting *c, FILE *file)
 	return cli_write_buffer(&c->text, file) ? CLI_OK : CLI_FAILED;
 }
 
-static int write_result(struct counting *c)
+static int list_selectors(struct counting *c)
 {
 	const struct cli_select *select = &c->of->session.select;
 	int status = CLI_OK;
+
+	for (unsigned int i = 0; i < select->n_specs && !status; i++)
+		status = list_selector(c, select->spec[i]);
+	return status;
+}
+
+static int write_page(struct counting *c)
+{
+	int status;
+
+	c->list = json_array();
+	c->page = json_array();
+	status = list_selectors(c);
+	if (!status) {
+		cli_page_count(c->page, c->list);
+		status = cli_page_write(c->of->html, json_incref(c->page), NULL);
+	}
+	json_decref(c->page);
+	json_decref(c->list);
+	return status;
+}
+
+static int write_result(struct counting *c)
+{
+	const struct cli_select *select = &c->of->session.select;
 	FILE *file;
+	int status;
 
 	if (cli_settings.json)
 		c->list = json_array();
 	else
 		kl_buffer_add_string(&c->text, "\n");
-	for (unsigned int i = 0; i < select->n_specs && !status; i++)
-		status = list_selector(c, select->spec[i]);
+	status = list_selectors(c);
 	if (!status) {
 		file = cli_open_result(select->output, cli_settings.json);
 		status = file ? CLI_OK : CLI_FAILED;
@@ -284,6 +326,8 @@ static int write_result(struct counting *c)
 		status = cli_close_result(file, select->output,
 					  c->list ? write_json(c) : write_text(c, file));
 	json_decref(c->list);
+	if (!status && c->of->html)
+		status = write_page(c);
 	return status;
 }
 

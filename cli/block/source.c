@@ -82,12 +82,18 @@ const char *cli_source_text(const struct cli_source *source, const struct kl_blo
 	return text;
 }
 
+void cli_source_json_line(const struct kl_source_line *line, json_t *row)
+{
+	if (line->line)
+		json_object_set_new(row, "source",
+				    json_pack("{s:o, s:I}", "file", cli_json_text(line->file),
+					      "line", (json_int_t)line->line));
+}
+
 void cli_source_json(const struct cli_source *source, uint32_t instruction, json_t *row)
 {
 	const struct kl_source_line *line = cli_source_at(source, instruction);
 
 	if (line)
-		json_object_set_new(row, "source",
-				    json_pack("{s:o, s:I}", "file", cli_json_text(line->file),
-					      "line", (json_int_t)line->line));
+		cli_source_json_line(line, row);
 }

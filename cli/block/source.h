@@ -51,4 +51,7 @@ const char *cli_source_file(const struct kl_source_line *line);
 /* Add the line of an instruction to a JSON row: "source": {"file", "line"}. */
 void cli_source_json(const struct cli_source *source, uint32_t instruction, json_t *row);
 
+/* Add a line to a JSON row in the same form, unless its number is 0. */
+void cli_source_json_line(const struct kl_source_line *line, json_t *row);
+
 #endif /* KL_CLI_BLOCK_SOURCE_H */

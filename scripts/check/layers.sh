@@ -55,6 +55,7 @@ layers() {
 	shown    view/tui/tui.h
 	shown    view/top/top.h
 	shown    view/page/page.h
+	shown    view/page/graph.h
 	view     view/*
 	example  examples/read/*
 	example  examples/live/*
@@ -102,7 +103,7 @@ allowed() {
 	cbase    commands internal public
 	cformat  cbase internal public
 	csession cbase internal public
-	cblock   csession cbase internal public
+	cblock   csession cbase internal public shown
 	clatency csession cbase internal public
 	cdoctor  cbase internal public
 	clist    csession cbase internal public

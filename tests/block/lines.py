@@ -211,7 +211,13 @@ def check_coverage(known):
     lines, functions, bad = read_tracefile(f"{out}/lines.info")
     report(not bad and lines, f"the tracefile is sound: {len(lines)} files", *bad[:10])
     with open(f"{out}/lines.json") as result:
-        covered = json.load(result)["functions"]
+        document = json.load(result)
+    covered = document["functions"]
+    listed = {name: dict(rows) for name, rows in document["files"].items()}
+    report(listed and all(lines.get(name) == rows for name, rows in listed.items()),
+           "the JSON result has the same lines", list(listed))
+    starts = [function["source"]["file"] for function in covered if function["function"] == "on_ioctl"]
+    report(len(starts) == 1 and starts[0].endswith("kl_stimulus.c"), "and where functions start", starts)
     wanted, addresses = collections.defaultdict(int), sorted(known)
     for function in covered:
         begin = int(function["address"], 16)

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The files of this folder as they are in page.o. */
+/*
+ * The files of this folder as they are in the objects of its pages, and what writes them. The pages
+ * share the head and the style, which are in page.o.
+ */
 #ifndef KL_VIEW_PAGE_FILES_H
 #define KL_VIEW_PAGE_FILES_H
+
+#include <stddef.h>
+
+/* A file of this folder, between view_page_NAME and view_page_NAME_end. */
+#define VIEW_EMBED(name, file)                                          \
+	__asm__(".section .rodata\n"                                    \
+		".globl view_page_" #name ", view_page_" #name "_end\n" \
+		"view_page_" #name ": .incbin \"view/page/" file "\"\n" \
+		"view_page_" #name "_end: .byte 0\n"                    \
+		".previous\n")
 
 #define VIEW_PAGE_FILE(name)                                                        \
 	extern const char view_page_##name[] __attribute__((visibility("hidden"))); \
 	extern const char view_page_##name##_end[] __attribute__((visibility("hidden")))
 
+VIEW_PAGE_FILE(head);
 VIEW_PAGE_FILE(style);
 VIEW_PAGE_FILE(body);
 VIEW_PAGE_FILE(data);
@@ -15,5 +29,40 @@ VIEW_PAGE_FILE(draw);
 VIEW_PAGE_FILE(panel);
 VIEW_PAGE_FILE(stacks);
 VIEW_PAGE_FILE(main);
+VIEW_PAGE_FILE(elements);
+VIEW_PAGE_FILE(coverage_style);
+VIEW_PAGE_FILE(coverage_body);
+VIEW_PAGE_FILE(coverage_main);
+VIEW_PAGE_FILE(graph_style);
+VIEW_PAGE_FILE(graph_body);
+VIEW_PAGE_FILE(graph_layout);
+VIEW_PAGE_FILE(graph_draw);
+VIEW_PAGE_FILE(graph_panel);
+VIEW_PAGE_FILE(graph_main);
+
+struct view_part {
+	const char *text;
+	const char *end;
+};
+
+#define VIEW_TEXT(text)                       \
+	{                                     \
+		text, text + sizeof(text) - 1 \
+	}
+#define VIEW_FILE(name)                                  \
+	{                                                \
+		view_page_##name, view_page_##name##_end \
+	}
+
+/**
+ * view_parts_write - write the parts of a page
+ * @part: parts; @n: number of parts
+ * @write: called with each part; returns 0 or -errno
+ * @context: passed to it
+ *
+ * Returns 0, or what @write returned.
+ */
+int view_parts_write(const struct view_part *part, size_t n,
+		     int (*write)(void *context, const void *bytes, size_t length), void *context);
 
 #endif /* KL_VIEW_PAGE_FILES_H */

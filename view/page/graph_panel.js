@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+// The panel beside the drawing: a block with its neighbours, tables of blocks and functions, keys.
+
+const KEYS = [
+	['↓ →', 'first and last block that the block leads to'], ['↑', 'block that leads here'], ['←', 'back to the block before'],
+	['n p', 'next and previous block by address'], ['h', 'block that is executed most'], ['u', 'next block that never ran'],
+	['] [', 'next and previous function'], ['+ - 0', 'larger, smaller, everything'], ['c', 'move to the block'],
+	['i', 'with or without instructions'], ['/', 'search; Enter: next match'], ['t', 'light or dark'], ['?', 'this list'],
+];
+
+tables.blocks = { key: 0, down: false };
+
+const linkTo = (f, block, text) => make('a', { href: `#${f.index}/${block}` }, text);
+
+function facts(rows) {
+	const list = make('dl');
+
+	for (const [name, ...value] of rows)
+		if (value[0] !== undefined && value[0] !== null && value[0] !== '')
+			list.append(make('dt', {}, name), make('dd', {}, ...value));
+	return list;
+}
+
+function neighbour(edge, block, f) {
+	const other = f.blocks[block];
+
+	return make('tr', {}, make('td', { class: edge.kind }, make('span', { class: 'swatch' }), KINDS[edge.kind] + (edge.back ? ', up' : '')),
+		make('td', {}, linkTo(f, block, `block ${block}`), ` ${hex(other.offset)}`),
+		make('td', { class: 'n' }, edge.count === undefined ? '' : number(edge.count)),
+		make('td', { class: 'dim' }, edge.derived ? 'derived' : ''),
+		make('td', {}, other.source ? fileOf(other.source) : ''));
+}
+
+function neighbours(title, edges, key, f) {
+	return [make('h2', {}, title), edges.length ? make('table', {}, ...edges.map((edge) => neighbour(edge, edge[key], f))) :
+		make('p', { class: 'dim' }, key === 'from' ? 'No known block leads here.' : 'It leads to no block of this function.')];
+}
+
+// Where an instruction's target is in the page.
+function linkOfTarget(instruction) {
+	if (!instruction.target)
+		return null;
+	const target = BigInt(instruction.target);
+
+	for (const f of here.f.program ? functions.filter((each) => each.program === here.f.program) : functions) {
+		const offset = target - BigInt(f.address);
+
+		if (offset >= 0n && offset < BigInt(f.bytes)) {
+			const block = f.blocks.find((each) => BigInt(each.offset) === offset);
+
+			return block && linkTo(f, block.block, f === here.f ? `block ${block.block}` : nameOf(f));
+		}
+	}
+	return null;
+}
+
+function instructionRows(block) {
+	const rows = [];
+	let last = '';
+
+	for (const each of block.instructions) {
+		const line = each.source ? `${each.source.file}:${each.source.line}` : '';
+
+		if (line && line !== last)
+			rows.push(make('tr', { class: 'source' }, make('td', { colspan: 4 }, line)));
+		last = line;
+		rows.push(make('tr', {}, make('td', { class: 'code dim' }, hex(each.offset)),
+			make('td', { class: 'code wrap' }, each.text), make('td', {}, linkOfTarget(each)),
+			make('td', { class: 'dim' }, each.reason || '')));
+	}
+	return rows;
+}
+
+function blockPanel() {
+	const { f, block } = here, first = f.blocks[0];
+
+	if (!block)
+		return [make('p', { class: 'dim' }, 'The function has no blocks.')];
+	const share = block.count !== undefined && first.count ? `; ${(block.count / first.count).toPrecision(3)} for each entry` : '';
+
+	return [make('h2', {}, `Block ${block.block}`),
+		facts([
+			['executed', block.count === undefined ? undefined : block.count ? times(block.count) + share : 'never'],
+			['not counted', block.count === undefined ? block.uncounted : undefined],
+			['source', block.source ? `${block.source.file}:${block.source.line}` : undefined],
+			['at', `${hex(block.offset)}, ${block.bytes} bytes, ${block.instructions.length} instructions`],
+			['ends with', block.ends],
+			['entered', block.entered ? 'also from outside, or from where is unknown' : undefined],
+			['before', pointWord(f, block.pre)], ['after', pointWord(f, block.post)],
+		]),
+		...neighbours('From', block.in, 'from', f), ...neighbours('To', block.out, 'to', f),
+		make('h2', {}, 'Instructions'), make('table', {}, ...instructionRows(block))];
+}
+
+function countBar(count, most) {
+	const bar = make('span', { class: 'bar' });
+
+	bar.style.width = `${most && count ? Math.max(2, Math.round(90 * count / most)) : 0}px`;
+	return bar;
+}
+
+function blocksPanel() {
+	const { f } = here, columns = [
+		['block', (b) => b.block, (b) => linkTo(f, b.block, `${b.block}`)], ['offset', (b) => b.offset, (b) => hex(b.offset)]];
+
+	if (f.counted)
+		columns.push(['count', (b) => b.count, (b) => (b.count === undefined ? '' : number(b.count))],
+			['', () => '', (b) => countBar(b.count, f.most)]);
+	columns.push(['ends', (b) => b.ends], ['before', (b) => pointWord(f, b.pre).split(' +')[0]]);
+	if (f.blocks.some((b) => b.source))
+		columns.push(['source', (b) => (b.source ? fileOf(b.source) : '')]);
+	return [sortable('blocks', columns, f.blocks, (b) => `${b === here.block ? 'here' : ''}${b.count === 0 ? ' never' : ''}`)];
+}
+
+function functionsPanel() {
+	const columns = [['function', nameOf, (f) => linkTo(f, 0, nameOf(f))], ['blocks', (f) => f.blocks.length]];
+
+	if (counted)
+		columns.push(['counted', (f) => f.counted], ['ran', (f) => f.ran],
+			['percent', (f) => (f.counted ? 100 * f.ran / f.counted : undefined), (f) => (f.counted ? `${(100 * f.ran / f.counted).toFixed(1)} %` : '')],
+			['executions', (f) => f.executions, (f) => number(f.executions)]);
+	columns.push(['bytes', (f) => f.bytes]);
+	return [sortable('functions', columns, functions, (f) => (f === here.f ? 'here' : f.counted && !f.ran ? 'never' : ''))];
+}
+
+function keysPanel() {
+	return [make('table', {}, ...KEYS.map(([keys, text]) => make('tr', {},
+		make('td', {}, ...keys.split(' ').flatMap((key) => [make('kbd', {}, key), ' '])), make('td', {}, text)))),
+	make('p', {}, 'Drag to move, turn the wheel to scroll, with Ctrl to zoom. Click on a block to select it.'),
+	make('p', {}, 'The counts of edges are derived from those of blocks, where they follow from them, unless the edges were counted.')];
+}
+
+const PANELS = { block: blockPanel, blocks: blocksPanel, functions: functionsPanel, keys: keysPanel };
+
+function showPanel(tab = here.tab) {
+	here.tab = tab;
+	for (const button of document.querySelectorAll('#tabs button'))
+		button.setAttribute('aria-selected', button.dataset.tab === tab);
+	byId('body').replaceChildren(...PANELS[tab]());
+}
+
+function showLegend() {
+	const sample = (kind) => make('svg', { viewBox: '0 0 26 12' }, make('g', { class: `edge ${kind}` }, make('path', { d: 'M1 6H25' })));
+	const box = (kind, shade) => {
+		const group = make('g', { class: `block ${kind}` }, make('rect', { x: 1, y: 1, width: 24, height: 10 }));
+
+		group.style.setProperty('--heat', shade);
+		return make('svg', { viewBox: '0 0 26 12' }, group);
+	};
+	const used = new Set(here.f.ways.map((edge) => edge.kind));
+	const items = Object.keys(KINDS).filter((kind) => used.has(kind)).map((kind) => make('span', {}, sample(kind), KINDS[kind]));
+
+	if (here.f.most > 1)
+		items.push(make('span', {}, box('counted', 5), 'seldom'));
+	if (here.f.most)
+		items.push(make('span', {}, box('counted', 100), times(here.f.most)));
+	if (here.f.ran < here.f.counted)
+		items.push(make('span', {}, box('never'), 'never ran'));
+	if (here.f.blocks.some((block) => classOf(block) === 'unknown'))
+		items.push(make('span', {}, box('unknown'), counted ? 'not counted' : 'cannot be instrumented'));
+	byId('legend').replaceChildren(...items);
+}
