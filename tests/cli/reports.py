@@ -421,13 +421,19 @@ def net(report, before, after):
     check(document["retransmits"] + document["synack_retransmits"] == counts["RetransSegs"], "retransmits",
           document["retransmits"], counts)
     # One that is lost is sent again.
-    check(document["resets_sent"] == counts["OutRsts"] >= 2, "resets", document["resets_sent"], counts)
     check(sum(row["resets"] for row in opened) == 2, "of the connections that are refused", opened)
-    ours = sorted(row["sent"] for row in opened)
-    check(ours == [0, 0, 1000, 2000, 3000, 4000, 5000], "what was sent", ours)
-    ours = sorted(row["received"] for row in opened)
-    check(ours == [0, 0, 100, 200, 300, 400, 500], "and received", ours)
-    check(sorted(row["received"] for row in accepted) == [1000, 2000, 3000, 4000, 5000], "by the other end", accepted)
+    if os.uname().release.startswith("6.1."):
+        # It has no events of lengths, and one of resets only where there is a socket.
+        check(document["resets_sent"] <= counts["OutRsts"], "no more resets", document["resets_sent"], counts)
+        check(all(row["sent"] is None and row["received"] is None for row in connections), "unknown sizes", connections)
+    else:
+        check(document["resets_sent"] == counts["OutRsts"] >= 2, "resets", document["resets_sent"], counts)
+        ours = sorted(row["sent"] for row in opened)
+        check(ours == [0, 0, 1000, 2000, 3000, 4000, 5000], "what was sent", ours)
+        ours = sorted(row["received"] for row in opened)
+        check(ours == [0, 0, 100, 200, 300, 400, 500], "and received", ours)
+        ours = sorted(row["received"] for row in accepted)
+        check(ours == [1000, 2000, 3000, 4000, 5000], "by the other end", accepted)
     check(all(row["comm"] == "python3" for row in connections), "all have a process", connections)
     check(sum(row["remote"] == "[::1]:5556" for row in opened) == 1, "an address of IPv6", opened)
     lo = {row["device"]: row for row in document["devices"]}["lo"]
