@@ -19,25 +19,33 @@
 /* Where a key comes from. */
 enum key_kind {
 	KEY_NONE,
-	KEY_NUMBER,
-	KEY_FIELD, /* a text */
+	KEY_VALUE, /* struct programs says which */
 	KEY_COMM,
 	KEY_THREAD,
+	KEY_CPU,
 };
 
-/* Of an event's class. @number: of @program, or -1; @field: of a text, or -1 */
+/**
+ * struct programs - what is taken from events of a class
+ * @value: number of the program; -1: there is none
+ * @is_unsigned: its result is
+ * @key: number of the program; -1: the key is the text @field, or there is none
+ * @format: of its result
+ */
 struct programs {
 	int value;
+	bool is_unsigned;
 	int key;
-	int field;
+	enum kl_format format;
+	unsigned int field;
 };
 
 /**
  * struct kl_measure - what is taken
  * @filter: events that are selected; NULL: all
  * @variable: index in the schema, or -1
+ * @is_unsigned: it is
  * @of: by the event's ID
- * @is_unsigned: its value is
  * @whole: the text with what may be left out; NULL: it has that
  */
 struct kl_measure {
@@ -45,9 +53,8 @@ struct kl_measure {
 	struct kl_filter *filter;
 	int variable;
 	const char *unit;
-	enum key_kind key;
-	enum kl_format key_format;
 	bool is_unsigned;
+	enum key_kind key;
 	struct programs of[KL_EV_IDS];
 	struct kl_run *program;
 	size_t n_programs;
@@ -120,32 +127,29 @@ static int take_key(struct maker *m, const struct kl_class *class, struct progra
 		m->e->key = KEY_COMM;
 		return 0;
 	}
+	m->e->key = KEY_VALUE;
 	for (unsigned int i = 0; i < class->n_fields; i++)
 		if (kl_part_is(part, class->fields[i].name) && is_text(&class->fields[i])) {
-			m->e->key = KEY_FIELD;
-			of->field = (int)i;
+			of->field = i;
 			return 0;
 		}
 	of->key = compile(m, "key", part);
-	m->e->key = KEY_NUMBER;
-	m->e->key_format = m->code.result.format;
+	of->format = m->code.result.format;
 	return of->key < 0 ? of->key : 0;
 }
 
 static int take_class(struct maker *m, const struct kl_class *class)
 {
 	struct programs *of = &m->e->of[class->id];
-	int ret;
 
 	kl_scope_set_class(m->scope, class);
 	if (m->spec.arguments) {
 		of->value = compile(m, "value", &m->spec.argument[0]);
 		if (of->value < 0)
 			return of->value;
-		m->e->is_unsigned = m->code.result.type == KL_TYPE_U64;
+		of->is_unsigned = m->code.result.type == KL_TYPE_U64;
 	}
-	ret = take_key(m, class, of);
-	return ret;
+	return take_key(m, class, of);
 }
 
 static int take_function(struct maker *m, const char *list)
@@ -221,7 +225,7 @@ static bool is_variable(struct maker *m, const char *text)
 	if (!row || !strcmp(row->scope, "task"))
 		e->key = KEY_THREAD;
 	else if (!strcmp(row->scope, "cpu"))
-		e->key = KEY_NUMBER;
+		e->key = KEY_CPU;
 	return true;
 }
 
@@ -252,7 +256,7 @@ static int take_expression(struct maker *m, const char *text)
 	int ret;
 
 	for (unsigned int id = 0; id < KL_EV_IDS; id++)
-		m->e->of[id] = (struct programs){ -1, -1, -1 };
+		m->e->of[id] = (struct programs){ .value = -1, .key = -1 };
 	m->e->unit = "";
 	if (is_variable(m, text))
 		return 0;
@@ -335,39 +339,51 @@ bool kl_measure_takes(const struct kl_measure *measure, const struct kl_event *e
 
 double kl_measure_value(const struct kl_measure *measure, const struct kl_event *event)
 {
-	const int program = measure->of[event->id].value;
+	const struct programs *of = &measure->of[event->id];
+	bool is_unsigned = of->is_unsigned;
 	uint64_t number = 1;
 
-	if (measure->variable >= 0)
+	if (measure->variable >= 0) {
 		number = kl_event_variable(event, (unsigned int)measure->variable).number;
-	else if (program >= 0)
-		number = kl_run(&measure->program[program], event);
-	return measure->is_unsigned ? (double)number : (double)(int64_t)number;
+		is_unsigned = measure->is_unsigned;
+	} else if (of->value >= 0) {
+		number = kl_run(&measure->program[of->value], event);
+	}
+	return is_unsigned ? (double)number : (double)(int64_t)number;
 }
 
-static void write_key(const struct kl_measure *e, const struct kl_event *event,
-		      struct kl_buffer *text)
+static void write_value(const struct kl_measure *measure, const struct kl_event *event,
+			struct kl_buffer *text)
 {
-	const struct programs *of = &e->of[event->id];
+	const struct programs *of = &measure->of[event->id];
 	struct kl_value value;
 	uint64_t number;
 
-	switch (e->key) {
+	if (of->key < 0) {
+		value = kl_event_value(event, of->field);
+		kl_print_plain(text, value.bytes, value.length);
+		return;
+	}
+	number = kl_run(&measure->program[of->key], event);
+	if (!kl_print_meaning(text, of->format, number))
+		kl_buffer_add_signed(text, (int64_t)number);
+}
+
+static void write_key(const struct kl_measure *measure, const struct kl_event *event,
+		      struct kl_buffer *text)
+{
+	switch (measure->key) {
 	case KEY_COMM:
-		kl_print_plain(text, event->task.comm, strlen(event->task.comm));
-		break;
 	case KEY_THREAD:
 		kl_print_plain(text, event->task.comm, strlen(event->task.comm));
-		kl_buffer_printf(text, "-%d", event->task.tid);
+		if (measure->key == KEY_THREAD)
+			kl_buffer_printf(text, "-%d", event->task.tid);
 		break;
-	case KEY_FIELD:
-		value = kl_event_value(event, (unsigned int)of->field);
-		kl_print_plain(text, value.bytes, value.length);
+	case KEY_CPU:
+		kl_buffer_add_unsigned(text, event->cpu, 0);
 		break;
 	default:
-		number = e->variable >= 0 ? event->cpu : kl_run(&e->program[of->key], event);
-		if (!kl_print_meaning(text, e->key_format, number))
-			kl_buffer_add_signed(text, (int64_t)number);
+		write_value(measure, event, text);
 		break;
 	}
 	kl_buffer_add_char(text, 0);

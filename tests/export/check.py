@@ -371,6 +371,11 @@ def check_plot(facts, trace):
         '[' in head for head in heads))
     text = run(kernlens, 'plot', 'sched_switch', trace, env={**os.environ, 'LC_ALL': 'C.UTF-8', 'COLUMNS': '80'})
     tap.good('plot: curves in dots', text.returncode == 0 and '⣿' in text.stdout.decode())
+    # Events whose fields of the same name are a number here, and a text there.
+    both = ''.join(a if a == b else f'[{a}{b}]' for a, b in zip('block_rq_complete', 'neigh_update_done'))
+    plot = json.loads(output(kernlens, 'plot', f'{both} by dev', trace, '--json', '--top', '0'))
+    tap.same('plot: a key that is a number or a text', sum(p[2] for c in plot['curves'] for p in c['points']),
+             facts.names['block_rq_complete'] + facts.names['neigh_update_done'])
     wrong = run(kernlens, 'plot', 'sched_switch:median(prev_prio)', trace)
     tap.good('plot: an unknown function', wrong.returncode == 2 and b'count, sum, mean' in wrong.stderr)
     wrong = run(kernlens, 'plot', 'sched_switch:sum(nothing)', trace)

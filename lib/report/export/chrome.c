@@ -199,10 +199,11 @@ static int add_point(struct kl_export *x, const struct kl_export_point *point)
 		snprintf(name, sizeof(name), "CPU %llu %.64s", (unsigned long long)point->id,
 			 point->variable->name);
 	} else if (point->scope == KL_COUNTER_THREAD) {
-		const int64_t number = kl_timeline_thread_of(x->scan, (int32_t)point->id);
+		const struct kl_timeline_thread *thread =
+			kl_timeline_find_thread(x->scan, (int32_t)point->id);
 
-		if (number >= 0)
-			row.pid = pid_of(x->scan->thread[number]);
+		if (thread)
+			row.pid = pid_of(thread);
 		row.tid = (int64_t)point->id;
 		snprintf(name, sizeof(name), "%.64s of %lld", point->variable->name,
 			 (long long)point->id);

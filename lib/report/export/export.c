@@ -78,12 +78,10 @@ const char *kl_export_comm(struct kl_export *x, const struct kl_timeline_thread 
 const struct kl_timeline_thread *kl_export_process(const struct kl_export *x,
 						   const struct kl_timeline_thread *thread)
 {
-	const size_t n = x->scan->n_threads;
+	const struct kl_timeline_thread *first =
+		thread->pid ? kl_timeline_find_thread(x->scan, thread->pid) : NULL;
 
-	for (size_t i = 0; thread->pid && thread->pid != thread->tid && i < n; i++)
-		if (x->scan->thread[i]->tid == thread->pid)
-			return x->scan->thread[i];
-	return thread;
+	return first ? first : thread;
 }
 
 void kl_export_track_name(const struct kl_track *track, struct kl_buffer *name)

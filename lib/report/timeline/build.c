@@ -116,6 +116,14 @@ const char *kl_timeline_text(const struct kl_event *event, const char *name, cha
 	return text;
 }
 
+const struct kl_timeline_thread *kl_timeline_find_thread(const struct kl_timeline *t, int32_t tid)
+{
+	const struct thread_of *entry =
+		kl_hash_find(&t->threads_by_tid, (uint64_t)(uint32_t)tid + 1);
+
+	return entry && entry->number ? t->thread[entry->number - 1] : NULL;
+}
+
 int64_t kl_timeline_thread_of(struct kl_timeline *t, int32_t tid)
 {
 	struct thread_of *entry = kl_hash_get(&t->threads_by_tid, (uint64_t)(uint32_t)tid + 1);

@@ -289,7 +289,10 @@ uint64_t kl_timeline_time(const struct kl_timeline *t, uint64_t ns);
 /* A text field of an event, copied to @text. */
 const char *kl_timeline_text(const struct kl_event *event, const char *name, char text[128]);
 
-/* The number of a thread, or -ENOMEM. */
+/* A thread, or NULL if no event has it. */
+const struct kl_timeline_thread *kl_timeline_find_thread(const struct kl_timeline *t, int32_t tid);
+
+/* The number of a thread, which is added if it is new, or -ENOMEM. */
 int64_t kl_timeline_thread_of(struct kl_timeline *t, int32_t tid);
 
 /* Add interrupts, and requests of disks. Return 0 or -ENOMEM. */
