@@ -135,27 +135,30 @@ uint64_t kl_export_period_ns(const struct kl_export *x)
 
 /* --------------------------------------------------------------------- spans */
 
+static bool is_of_thread(const struct kl_track *track)
+{
+	return track->kind == KL_TRACK_THREAD || track->kind == KL_TRACK_SYSCALL ||
+	       track->kind == KL_TRACK_EVENT;
+}
+
+/*
+ * A thread by its number. NULL: there is none, or it was not in the trace when that was read first,
+ * because it is still being recorded.
+ */
+static const struct kl_timeline_thread *thread_by(const struct kl_export *x, int64_t number)
+{
+	return number < 0 || (size_t)number >= x->scan->n_threads ? NULL : x->scan->thread[number];
+}
+
 /* The thread that a span belongs to, and NULL if there is none. */
 static const struct kl_timeline_thread *
 thread_of(const struct kl_export *x, const struct kl_track *track, const struct kl_span *span)
 {
-	int64_t number;
-
-	switch (track->kind) {
-	case KL_TRACK_THREAD:
-	case KL_TRACK_SYSCALL:
-	case KL_TRACK_EVENT:
-		number = kl_timeline_thread_of(x->timeline, (int32_t)track->id);
-		break;
-	case KL_TRACK_CPU:
-	case KL_TRACK_DISK:
-		number = (int64_t)span->by - 1;
-		break;
-	default:
-		number = -1;
-		break;
-	}
-	return number < 0 || (size_t)number >= x->scan->n_threads ? NULL : x->scan->thread[number];
+	if (is_of_thread(track))
+		return thread_by(x, kl_timeline_thread_of(x->timeline, (int32_t)track->id));
+	if (track->kind == KL_TRACK_CPU || track->kind == KL_TRACK_DISK)
+		return thread_by(x, (int64_t)span->by - 1);
+	return NULL;
 }
 
 static const struct kl_export_args *args_of(const struct kl_export *x, const struct kl_track *track,
@@ -173,7 +176,7 @@ static int take_span(void *context, const struct kl_track *track, const struct k
 	struct kl_export *x = context;
 	const struct kl_timeline_thread *thread = thread_of(x, track, span);
 	const bool is_thread = track->kind == KL_TRACK_THREAD;
-	const struct kl_export_span whole = {
+	struct kl_export_span whole = {
 		.track = track,
 		.begin_ns = x->timeline->first_ns + span->begin,
 		.end_ns = x->timeline->first_ns + span->end,
@@ -181,18 +184,20 @@ static int take_span(void *context, const struct kl_track *track, const struct k
 		.name_number = span->name,
 		.class = span->class,
 		.thread = thread,
-		.by = is_thread && span->class == KL_SPAN_READY && span->by ?
-			      x->scan->thread[span->by - 1] :
+		.by = is_thread && span->class == KL_SPAN_READY ?
+			      thread_by(x, (int64_t)span->by - 1) :
 			      NULL,
 		.cpu = is_thread && span->class == KL_SPAN_RUNNING ? (int)span->by - 1 : -1,
 		.event = span->record == KL_NO_RECORD ? 0 : span->record + 1ULL,
 		.end_event = x->event ? x->counts.records : 0,
-		.args = args_of(x, track, thread),
 	};
 
+	if (is_of_thread(track) && !thread)
+		return 0;
 	/* The trace has only some switches of tasks that were not selected. */
 	if (is_thread && x->scan->partial && !thread->followed)
 		return 0;
+	whole.args = args_of(x, track, thread);
 	x->counts.spans++;
 	return x->ops->span ? x->ops->span(x, &whole) : 0;
 }
@@ -218,8 +223,9 @@ static struct kl_export_args *call_of(struct kl_export *x, const struct kl_event
 {
 	const int64_t number = kl_timeline_thread_of(x->timeline, event->task.tid);
 
-	if (number < 0 || (size_t)number >= x->scan->n_threads)
-		return NULL;
+	/* Nothing is written of a thread that was not there before. */
+	if (!thread_by(x, number))
+		return &x->args;
 	if (!x->calls[number])
 		x->calls[number] = calloc(1, sizeof(*x->calls[number]));
 	return x->calls[number];
@@ -264,11 +270,9 @@ static int add_sample(struct kl_export *x, const struct kl_event *event)
 	if (path < 0)
 		return path == -ENOENT ? 0 : (int)path;
 	if (x->timeline) {
-		const int64_t number = kl_timeline_thread_of(x->timeline, event->task.tid);
-
-		if (number < 0)
-			return -ENOMEM;
-		sample.thread = x->scan->thread[number];
+		sample.thread = thread_by(x, kl_timeline_thread_of(x->timeline, event->task.tid));
+		if (!sample.thread)
+			return 0;
 	}
 	x->counts.samples++;
 	return x->ops->sample ? x->ops->sample(x, &sample) : 0;
