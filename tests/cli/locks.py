@@ -2,15 +2,17 @@
 # What tests/cli/locks.sh does, and compares.
 """locks.py write FILE | compare TRACE.JSON FTRACE
 
-write: two processes write 8 times 64 MB each into the same file, at the same place; each holds the
-file's lock while it writes. Prints their IDs.
+write: two processes write 64 MB again and again into the same file, at the same place; each holds the
+file's lock while it writes. They end when each has slept in three of its writes. Prints their IDs.
 compare: `kernlens locks --json --by lock --top 0`, with the waits that ftrace has seen meanwhile, as
 text; prints the locks of both, and TAP lines.
 """
 
 import json
+import mmap
 import os
 import re
+import resource
 import sys
 
 WAIT = re.compile(
@@ -22,14 +24,21 @@ def write(path):
     fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     data = b"x" * (64 << 20)
     ready, go = os.pipe()
+    slept = mmap.mmap(-1, mmap.PAGESIZE)
     children = []
-    for _ in range(2):
+    for number in range(2):
         child = os.fork()
         if not child:
             os.close(go)
             os.read(ready, 1)
-            for _ in range(8):
+            # Neither may end first: nobody would be left to wait for.
+            for _ in range(200):
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
                 os.pwrite(fd, data, 0)
+                if resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw > before:
+                    slept[number] = min(slept[number] + 1, 3)
+                if slept[0] == slept[1] == 3:
+                    break
             os._exit(0)
         children.append(child)
     os.close(go)
