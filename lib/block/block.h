@@ -110,19 +110,19 @@ int kl_text_read(const struct kl_blocks *b, uint64_t address, void *to, size_t b
 int kl_text_load(struct kl_blocks *b);
 
 /* A range of the kernel's memory. */
-struct kl_memory {
+struct kl_kernel_range {
 	uint64_t address;
 	uint64_t bytes;
 };
 
 /* A module's own parts of the kernel's tables. */
 struct kl_module_tables {
-	struct kl_memory jumps;
-	struct kl_memory static_calls;
-	struct kl_memory exceptions;
-	struct kl_memory bugs;
-	struct kl_memory noinstr; /* text */
-	struct kl_memory data[4];
+	struct kl_kernel_range jumps;
+	struct kl_kernel_range static_calls;
+	struct kl_kernel_range exceptions;
+	struct kl_kernel_range bugs;
+	struct kl_kernel_range noinstr; /* text */
+	struct kl_kernel_range data[4];
 };
 
 /* table.c */

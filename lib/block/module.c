@@ -89,7 +89,7 @@ static int read_member(const struct object *o, const char *name, uint64_t *value
 
 /* Read an array's address and number of rows from two members. */
 static int read_rows(const struct object *o, const char *at, const char *n, uint64_t row,
-		     struct kl_memory *to)
+		     struct kl_kernel_range *to)
 {
 	int ret = read_member(o, at, &to->address);
 
@@ -100,7 +100,8 @@ static int read_rows(const struct object *o, const char *at, const char *n, uint
 }
 
 /* Since 6.4 there are separate kinds of memory: text, data, read-only, read-only after init. */
-static int read_kinds(const struct object *module, struct kl_memory *text, struct kl_memory *data)
+static int read_kinds(const struct object *module, struct kl_kernel_range *text,
+		      struct kl_kernel_range *data)
 {
 	for (unsigned int i = 0; i < 4; i++) {
 		struct object memory;
@@ -115,7 +116,8 @@ static int read_kinds(const struct object *module, struct kl_memory *text, struc
 	return 0;
 }
 
-static int read_memory(const struct object *module, struct kl_memory *text, struct kl_memory *data)
+static int read_memory(const struct object *module, struct kl_kernel_range *text,
+		       struct kl_kernel_range *data)
 {
 	struct object layout;
 	int ret;
@@ -149,7 +151,7 @@ static int read_tables(const struct object *module, struct kl_module_tables *t)
 	return ret;
 }
 
-static int load_text(struct kl_blocks *b, const struct kl_memory *text)
+static int load_text(struct kl_blocks *b, const struct kl_kernel_range *text)
 {
 	if (!text->bytes || text->bytes > TEXT_MAX)
 		return kl_fail(EINVAL, "invalid text size of %s: %llu bytes", b->module,
@@ -166,7 +168,7 @@ static int load_text(struct kl_blocks *b, const struct kl_memory *text)
 static int load(struct kl_blocks *b)
 {
 	struct kl_module_tables tables = {};
-	struct kl_memory text = {};
+	struct kl_kernel_range text = {};
 	struct object module = { .b = b, .btf = b->kernel->btf };
 	struct kl_symbol symbol = {};
 	char full[128];

@@ -128,9 +128,9 @@ static bool find_symbol(const struct kl_blocks *b, const char *name, uint64_t *a
 }
 
 /* The range between two symbols; empty if the kernel does not have them. */
-static struct kl_memory between(const struct kl_blocks *b, const char *begin, const char *end)
+static struct kl_kernel_range between(const struct kl_blocks *b, const char *begin, const char *end)
 {
-	struct kl_memory memory = {};
+	struct kl_kernel_range memory = {};
 	uint64_t last;
 
 	if (find_symbol(b, begin, &memory.address) && find_symbol(b, end, &last) &&
@@ -140,7 +140,7 @@ static struct kl_memory between(const struct kl_blocks *b, const char *begin, co
 }
 
 /* @data: the caller frees it; NULL if there is nothing to read */
-static int read_memory(const struct kl_blocks *b, struct kl_memory memory, uint8_t **data)
+static int read_memory(const struct kl_blocks *b, struct kl_kernel_range memory, uint8_t **data)
 {
 	int ret;
 
@@ -162,7 +162,7 @@ static int read_memory(const struct kl_blocks *b, struct kl_memory memory, uint8
 }
 
 /* Rows of @row bytes whose first word is relative to itself, as is the second if @has_target. */
-static int load_relative(struct kl_blocks *b, struct kl_memory memory, size_t row,
+static int load_relative(struct kl_blocks *b, struct kl_kernel_range memory, size_t row,
 			 enum kl_block_reason reason, bool has_target)
 {
 	uint8_t *table;
@@ -221,7 +221,7 @@ static int load_sections(struct kl_blocks *b)
  * Words of read-only data that are addresses inside the text. At the start of a function they are
  * nothing new; at another instruction they may be jump targets. Other data may look like that, too.
  */
-static int load_code_pointers(struct kl_blocks *b, struct kl_memory memory)
+static int load_code_pointers(struct kl_blocks *b, struct kl_kernel_range memory)
 {
 	uint8_t *table;
 	int ret = read_memory(b, memory, &table);
@@ -270,9 +270,9 @@ static void sort_marks(struct kl_blocks *b)
 /*
  * The rows are those of include/linux/jump_label.h, static_call_types.h, asm/extable.h and bug.h.
  */
-static int load_instructions(struct kl_blocks *b, struct kl_memory jumps,
-			     struct kl_memory static_calls, struct kl_memory exceptions,
-			     struct kl_memory bugs)
+static int load_instructions(struct kl_blocks *b, struct kl_kernel_range jumps,
+			     struct kl_kernel_range static_calls, struct kl_kernel_range exceptions,
+			     struct kl_kernel_range bugs)
 {
 	int ret = load_relative(b, jumps, 16, KL_BLOCK_jump_label, true);
 
