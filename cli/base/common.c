@@ -263,17 +263,31 @@ bool cli_parse_percent(const char *text, double *percent)
 	return end != text && !*end && *percent >= 0 && *percent <= 100;
 }
 
-char *cli_print_bytes(char text[CLI_NUMBER_MAX], uint64_t bytes)
+static char *print_scaled(char text[CLI_NUMBER_MAX], uint64_t bytes, unsigned int base,
+			  const char *const units[5])
 {
-	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
 	double number = (double)bytes;
 	unsigned int unit = 0;
 
-	for (; number >= 1000 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
-		number /= 1000;
+	for (; number >= base && unit < 4; unit++)
+		number /= base;
 	snprintf(text, CLI_NUMBER_MAX, "%.*f %s", unit && number < 100 ? 1 : 0, number,
 		 units[unit]);
 	return text;
+}
+
+char *cli_print_bytes(char text[CLI_NUMBER_MAX], uint64_t bytes)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+
+	return print_scaled(text, bytes, 1000, units);
+}
+
+char *cli_print_memory(char text[CLI_NUMBER_MAX], uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+
+	return print_scaled(text, bytes, 1024, units);
 }
 
 char *cli_print_size(char text[CLI_NUMBER_MAX], uint64_t bytes)
@@ -391,6 +405,18 @@ json_t *cli_json_text(const char *text)
 		value = json_loads(buffer.data, JSON_DECODE_ANY, NULL);
 	kl_buffer_deinit(&buffer);
 	return value ? value : json_string("");
+}
+
+json_t *cli_json_stack(const struct kl_stacks *stacks, uint64_t id)
+{
+	struct kl_buffer text = { 0 };
+	json_t *value = NULL;
+
+	kl_print_stack_json(&text, stacks, id);
+	if (!text.error)
+		value = json_loadb(text.data, text.length, JSON_DECODE_ANY, NULL);
+	kl_buffer_deinit(&text);
+	return value ? value : json_null();
 }
 
 int cli_json_write(json_t *document)

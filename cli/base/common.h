@@ -105,6 +105,8 @@ bool cli_wait_until(uint64_t ns);
 /* Print numbers into @text, which is returned: "12.3 MB" ... */
 #define CLI_NUMBER_MAX 32
 char *cli_print_bytes(char text[CLI_NUMBER_MAX], uint64_t bytes);
+/* Memory: "12.3 MiB" ... */
+char *cli_print_memory(char text[CLI_NUMBER_MAX], uint64_t bytes);
 /* Sizes of buffers: "4 MiB", "64 KiB" */
 char *cli_print_size(char text[CLI_NUMBER_MAX], uint64_t bytes);
 /* "1,234,567" */
@@ -146,6 +148,10 @@ void cli_print_csv_text(struct kl_buffer *buffer, const char *text, size_t lengt
 
 /* A JSON string from bytes that may not be UTF-8. */
 json_t *cli_json_text(const char *text);
+
+/* The frames of a stack trace, innermost first; null if there is no stack trace @id. */
+json_t *cli_json_stack(const struct kl_stacks *stacks, uint64_t id);
+
 /* Write a document and a newline to stdout, and release it. */
 int cli_json_write(json_t *document);
 

@@ -117,6 +117,9 @@ static void print_number(struct cli_table *table, const struct cli_rows *rows, e
 	case CLI_CELL_BYTES:
 		cli_table_add(table, "%s", cli_print_bytes(text, number));
 		break;
+	case CLI_CELL_MEMORY:
+		cli_table_add(table, "%s", number ? cli_print_memory(text, number) : "0");
+		break;
 	case CLI_CELL_POWER:
 		cli_table_add(table, "%s", number ? cli_print_size(text, number) : "0 KiB");
 		break;

@@ -17,6 +17,7 @@ enum cli_cell {
 	CLI_CELL_ID, /* 1234 */
 	CLI_CELL_NS, /* a length of time */
 	CLI_CELL_BYTES,
+	CLI_CELL_MEMORY, /* the same in KiB, MiB ... */
 	CLI_CELL_POWER, /* a power of two of bytes: 64 KiB */
 	CLI_CELL_TIME, /* a wall time; for people, in seconds since the begin */
 	CLI_CELL_BAR, /* of the largest count in the column; only for people */

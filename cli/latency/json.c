@@ -49,14 +49,8 @@ static json_t *json_hop(struct kl_latency *l, const struct kl_abi_latency_hop *h
 
 static void add_stack(json_t *to, const char *name, const struct kl_stacks *stacks, uint32_t id)
 {
-	struct kl_buffer buffer = { 0 };
-
-	if (!kl_stacks_get(stacks, id))
-		return;
-	kl_print_stack_json(&buffer, stacks, id);
-	if (!buffer.error)
-		json_object_set_new(to, name, json_loadb(buffer.data, buffer.length, 0, NULL));
-	kl_buffer_deinit(&buffer);
+	if (kl_stacks_get(stacks, id))
+		json_object_set_new(to, name, cli_json_stack(stacks, id));
 }
 
 static json_t *json_wait(const struct cli_latency *r, const struct kl_abi_latency_entry *e)

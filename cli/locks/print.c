@@ -260,7 +260,6 @@ static json_t *json_numbers(const struct kl_lock_sum *sum)
 static void add_identity(json_t *to, const struct cli_locks *l, const struct kl_lock_row *row,
 			 enum kl_lock_key by)
 {
-	struct kl_buffer buffer = { 0 };
 	char *text = name_of(row, by);
 
 	json_object_set_new(to, cli_locks_keys[by], cli_json_text(text));
@@ -277,12 +276,8 @@ static void add_identity(json_t *to, const struct cli_locks *l, const struct kl_
 	if (by == KL_LOCKS_BY_PROCESS || by == KL_LOCKS_BY_OWNER)
 		json_object_set_new(to, by == KL_LOCKS_BY_OWNER ? "owner_tid" : "pid",
 				    json_integer(row->id));
-	if (by != KL_LOCKS_BY_STACK || !row->key)
-		return;
-	kl_print_stack_json(&buffer, l->stacks, row->key);
-	if (!buffer.error)
-		json_object_set_new(to, "frames", json_loadb(buffer.data, buffer.length, 0, NULL));
-	kl_buffer_deinit(&buffer);
+	if (by == KL_LOCKS_BY_STACK && row->key)
+		json_object_set_new(to, "frames", cli_json_stack(l->stacks, row->key));
 }
 
 /* The parts of a row by another key. */

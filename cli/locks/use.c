@@ -242,7 +242,6 @@ static void set_lock(json_t *to, const struct report *r, const char *key, uint64
 
 static json_t *json_place(const struct report *r, const struct kl_lock_place *place)
 {
-	struct kl_buffer buffer = { 0 };
 	json_t *object;
 
 	if (!place->call)
@@ -250,11 +249,7 @@ static json_t *json_place(const struct report *r, const struct kl_lock_place *pl
 	object = json_pack("{s:s, s:i, s:s, s:I, s:i}", "call", place->call, "tid", (int)place->tid,
 			   "comm", place->comm ? place->comm : "", "ns", (json_int_t)place->ns,
 			   "context", (int)place->context);
-	kl_print_stack_json(&buffer, r->stacks, place->stack);
-	if (buffer.length && !buffer.error)
-		json_object_set_new(object, "frames",
-				    json_loadb(buffer.data, buffer.length, 0, NULL));
-	kl_buffer_deinit(&buffer);
+	json_object_set_new(object, "frames", cli_json_stack(r->stacks, place->stack));
 	return object;
 }
 

@@ -9,21 +9,12 @@
 
 /* ----------------------------------------------------------------- mappings */
 
-static void write_rights(char text[5], uint32_t flags)
-{
-	text[0] = flags & KL_DETAIL_MAP_READ ? 'r' : '-';
-	text[1] = flags & KL_DETAIL_MAP_WRITE ? 'w' : '-';
-	text[2] = flags & KL_DETAIL_MAP_EXEC ? 'x' : '-';
-	text[3] = flags & KL_DETAIL_MAP_SHARED ? 's' : 'p';
-	text[4] = 0;
-}
-
 static void add_map(struct cli_table *table, const struct kl_detail *e)
 {
 	const struct kl_abi_detail_map *m = &e->map;
 	char rights[5];
 
-	write_rights(rights, m->flags);
+	kl_detail_map_mode(rights, m->flags);
 	cli_table_add(table, "%llx-%llx", (unsigned long long)m->start, (unsigned long long)m->end);
 	cli_table_add(table, "%s", rights);
 	cli_table_add(table, "%llu", (unsigned long long)(m->end - m->start) >> 10);
@@ -55,28 +46,17 @@ void cli_proc_print_maps(const struct kl_details *list)
 	       (unsigned long long)all >> 10, (unsigned long long)rss >> 10);
 }
 
-static const char *kind_name(uint32_t kind)
-{
-	static const char *const names[] = {
-		[KL_DETAIL_MAP_ANON] = "anonymous",  [KL_DETAIL_MAP_FILE] = "file",
-		[KL_DETAIL_MAP_HEAP] = "heap",	     [KL_DETAIL_MAP_STACK] = "stack",
-		[KL_DETAIL_MAP_SPECIAL] = "special",
-	};
-
-	return kind <= KL_DETAIL_MAP_SPECIAL ? names[kind] : "unknown";
-}
-
 json_t *cli_proc_map_json(const struct kl_detail *e)
 {
 	const struct kl_abi_detail_map *m = &e->map;
 	char rights[5];
 
-	write_rights(rights, m->flags);
+	kl_detail_map_mode(rights, m->flags);
 	return json_pack("{s:I, s:I, s:s, s:s, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:b,"
 			 " s:b}",
 			 "start", (json_int_t)m->start, "end", (json_int_t)m->end, "mode", rights,
-			 "kind", kind_name(m->kind), "name", cli_json_text(e->text), "offset",
-			 (json_int_t)m->offset, "inode", (json_int_t)m->inode, "device",
+			 "kind", kl_detail_map_name(m->kind), "name", cli_json_text(e->text),
+			 "offset", (json_int_t)m->offset, "inode", (json_int_t)m->inode, "device",
 			 json_sprintf("%u:%u", m->dev_major, m->dev_minor), "rss",
 			 (json_int_t)m->rss, "huge", (json_int_t)m->huge, "hugetlb",
 			 (json_int_t)m->hugetlb, "swapped", (json_int_t)m->swapped, "page_bytes",

@@ -15,15 +15,9 @@ static json_t *take_text(struct kl_buffer *text)
 
 static json_t *json_stack(const struct cli_session *s, uint64_t id)
 {
-	struct kl_buffer buffer = { 0 };
-	json_t *value;
-
 	if (id == KL_STACK_NO_ROOM)
 		return json_string("no room");
-	kl_print_stack_json(&buffer, kl_record_names_stacks(s->names), id);
-	value = buffer.error ? NULL : json_loadb(buffer.data, buffer.length, JSON_DECODE_ANY, NULL);
-	kl_buffer_deinit(&buffer);
-	return value ? value : json_null();
+	return cli_json_stack(kl_record_names_stacks(s->names), id);
 }
 
 /* An address is a number in hexadecimal digits, without a symbol name. */
