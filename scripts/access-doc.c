@@ -294,6 +294,9 @@ static void put_details(void)
 		[KL_DETAIL_WAIT] = "what it waits for",
 		[KL_DETAIL_CHILDREN] = "children",
 		[KL_DETAIL_ENVIRONMENT] = "environment",
+		[KL_DETAIL_PAGES] = "pages",
+		[KL_DETAIL_FRAMES] = "pages with frame numbers",
+		[KL_DETAIL_SHARED_PAGES] = "pages that are mapped more than once",
 	};
 	static const char *const guards[] = {
 		[KL_GUARD_NONE] = "",

@@ -37,7 +37,10 @@ enum kl_detail_kind {
 	KL_DETAIL_WAIT = 17, /* kl_abi_detail_wait, _file, _socket, _other; partly guarded */
 	KL_DETAIL_CHILDREN = 18, /* kl_abi_detail_child, by pid */
 	KL_DETAIL_ENVIRONMENT = 19, /* kl_abi_detail_bytes; guarded */
-	KL_DETAIL_KINDS = 20,
+	KL_DETAIL_PAGES = 20, /* kl_abi_detail_pages, by address */
+	KL_DETAIL_FRAMES = 21, /* the same, with frame numbers; needs KL_MAY_SEE_ADDRESSES */
+	KL_DETAIL_SHARED_PAGES = 22, /* the same of pages mapped more than once, with their ids */
+	KL_DETAIL_KINDS = 23,
 };
 
 /* Kind of a record; usually the requested kind. */
@@ -274,6 +277,61 @@ struct kl_abi_detail_map {
 	__u32 page_bytes; /* size of its smallest possible page */
 	__u32 text_bytes;
 	/* text: path or name; empty: none */
+};
+
+#define KL_DETAIL_PAGE_BYTES 4096u
+
+/* State of pages: */
+#define KL_PAGE_SWAPPED 0x1u /* not in RAM; nothing else is known */
+#define KL_PAGE_MIGRATING 0x2u /* being moved to another frame; nothing else is known */
+#define KL_PAGE_ZERO 0x4u /* the kernel's page of zeros, which does not count as memory */
+#define KL_PAGE_WRITABLE 0x8u /* a write does not fault */
+#define KL_PAGE_WRITTEN 0x10u /* written through this mapping */
+#define KL_PAGE_ACCESSED 0x20u /* accessed through this mapping since the bit was last cleared */
+#define KL_PAGE_SOFT_DIRTY 0x40u /* written since /proc/PID/clear_refs was last written */
+#define KL_PAGE_HUGETLB 0x80u
+#define KL_PAGE_ANON 0x100u /* else it belongs to a file */
+#define KL_PAGE_SWAPBACKED 0x200u /* of a file: shared memory; anonymous without it: lazily freed */
+#define KL_PAGE_DIRTY 0x400u /* differs from its copy on the disk or in swap */
+#define KL_PAGE_REFERENCED 0x800u /* accessed through any mapping or by a read or write */
+/* These only for a caller with KL_MAY_SEE_ADDRESSES, or if the page is the process's alone: */
+#define KL_PAGE_UPTODATE 0x1000u
+#define KL_PAGE_LRU 0x2000u /* on a list of pages that can be reclaimed */
+#define KL_PAGE_ACTIVE 0x4000u
+#define KL_PAGE_WRITEBACK 0x8000u /* being written to the disk or to swap */
+#define KL_PAGE_RECLAIM 0x10000u /* to be reclaimed when it is written; read ahead */
+#define KL_PAGE_UNEVICTABLE 0x20000u
+#define KL_PAGE_MLOCKED 0x40000u
+#define KL_PAGE_SWAPCACHE 0x80000u
+#define KL_PAGE_KSM 0x100000u /* merged with pages of the same content */
+#define KL_PAGE_HWPOISON 0x200000u
+
+enum kl_page_zone {
+	KL_ZONE_DMA,
+	KL_ZONE_DMA32,
+	KL_ZONE_NORMAL,
+	KL_ZONE_MOVABLE,
+	KL_ZONE_DEVICE,
+};
+
+/* Consecutive pages of 4 KiB in the same state. Pages that are not listed are not in RAM. */
+struct kl_abi_detail_pages {
+	struct kl_abi_detail_record record;
+	__u64 start; /* virtual address */
+	/*
+	 * KL_DETAIL_FRAMES: frame number of the first page; the frames are consecutive.
+	 * KL_DETAIL_SHARED_PAGES: one page, and a number that stands for its frame. It is the same
+	 * in each process until the module is unloaded, but does not reveal the physical address.
+	 */
+	__u64 frame;
+	__u32 pages;
+	__u32 flags; /* KL_PAGE_* */
+	__u32 mapcount; /* mappings of each page; including those of other processes */
+	__u16 node;
+	__u8 zone; /* enum kl_page_zone */
+	__u8 map_order; /* page table entries map 2^map_order pages: 0, 9 or 18 */
+	__u8 folio_order; /* the kernel manages 2^folio_order pages as one */
+	__u8 reserved[7];
 };
 
 /* Addresses and sizes as stored in the kernel; all 0 for a kernel thread. */

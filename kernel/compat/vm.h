@@ -56,6 +56,24 @@ static inline bool kl_pmd_is_device(pmd_t pmd)
 }
 
 /*
+ * Number of mappings of a page that is mapped, by this process and others. Since v6.10 the kernel's
+ * own function is not for modules.
+ */
+static inline u32 kl_page_mapcount(struct page *page, struct folio *folio)
+{
+#ifdef KL_HAVE_PAGE_MAPCOUNT
+	return page_mapcount(page);
+#else
+	u32 n = atomic_read(&page->_mapcount) + 1;
+
+	/* Pages of hugetlb have their type there. */
+	if (page_mapcount_is_type(n))
+		n = 0;
+	return folio_test_large(folio) ? n + folio_entire_mapcount(folio) : n;
+#endif
+}
+
+/*
  * Number of pages that a process has of some kinds, a bit each, including what is still pending on
  * CPUs. Before v6.2, what is pending in threads is not visible. A CPU flushes by adding to the
  * count and subtracting from its own: then this reads again, but not forever, as a process whose

@@ -141,6 +141,7 @@ static inline enum kl_guard kl_detail_guard(u32 what)
 	case KL_DETAIL_ENVIRONMENT:
 		return KL_GUARD_TRACER;
 	case KL_DETAIL_STACK:
+	case KL_DETAIL_FRAMES:
 		return KL_GUARD_ADDRESSES;
 	default:
 		return KL_GUARD_NONE;

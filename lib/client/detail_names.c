@@ -52,6 +52,26 @@ const char *kl_detail_file_name(uint32_t kind)
 	return NAME_OF(names, kind, "unknown");
 }
 
+const char *kl_detail_map_name(uint32_t kind)
+{
+	static const char *const names[] = {
+		[KL_DETAIL_MAP_ANON] = "anonymous",  [KL_DETAIL_MAP_FILE] = "file",
+		[KL_DETAIL_MAP_HEAP] = "heap",	     [KL_DETAIL_MAP_STACK] = "stack",
+		[KL_DETAIL_MAP_SPECIAL] = "special",
+	};
+
+	return NAME_OF(names, kind, "unknown");
+}
+
+void kl_detail_map_mode(char text[5], uint32_t flags)
+{
+	text[0] = flags & KL_DETAIL_MAP_READ ? 'r' : '-';
+	text[1] = flags & KL_DETAIL_MAP_WRITE ? 'w' : '-';
+	text[2] = flags & KL_DETAIL_MAP_EXEC ? 'x' : '-';
+	text[3] = flags & KL_DETAIL_MAP_SHARED ? 's' : 'p';
+	text[4] = 0;
+}
+
 /* ----------------------------------------------------------------- sockets */
 
 const char *kl_detail_family_name(uint32_t family)

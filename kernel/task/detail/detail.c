@@ -45,6 +45,9 @@ static const kl_detail_fn kinds[KL_DETAIL_KINDS] = {
 	[KL_DETAIL_WAIT] = kl_detail_wait,
 	[KL_DETAIL_CHILDREN] = kl_detail_children,
 	[KL_DETAIL_ENVIRONMENT] = kl_detail_environment,
+	[KL_DETAIL_PAGES] = kl_detail_pages,
+	[KL_DETAIL_FRAMES] = kl_detail_pages,
+	[KL_DETAIL_SHARED_PAGES] = kl_detail_pages,
 };
 
 /**
@@ -183,7 +186,7 @@ static int check_guard(struct kl_detail *d)
 
 	d->is_tracer = is_tracer(d);
 	if (kl_rights_lack(d->may, kl_detail_needs(what)))
-		return kl_fail(d->why, -EPERM, "kernel stack traces need CAP_SYS_ADMIN");
+		return kl_fail(d->why, -EPERM, "kernel stack traces and frame numbers need CAP_SYS_ADMIN");
 	if (kl_detail_guard(what) == KL_GUARD_TRACER && !d->is_tracer && has_secrets(d->task))
 		return kl_fail(d->why, -EACCES,
 			       "details of process %d require permission to trace it",

@@ -91,6 +91,9 @@ bool kl_detail_add_socket(struct kl_detail *d, u32 record, int fd, struct file *
 int kl_detail_maps(struct kl_detail *d);
 int kl_detail_memory(struct kl_detail *d);
 
+/* detail/pages.c */
+int kl_detail_pages(struct kl_detail *d);
+
 /* detail/stack.c */
 
 enum kl_stand {

@@ -3,16 +3,11 @@
  * Details of a task's memory, for detail.c: its mappings, with how much of each is in RAM, and the
  * kernel's own sums. Pages in RAM are counted in the page tables, as the kernel counts them: those
  * that it does not count (the zero page, I/O memory) are not.
- *
- * Page tables under a mapping stay while the lock of the address space is held, except those of 4
- * KiB pages, which other tasks may free after a grace period, and those shared by hugetlb, which
- * the lock of the file's mappings holds.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
-#include <linux/pgtable.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/swap.h>
@@ -21,29 +16,32 @@
 #include "../../compat/file.h"
 #include "../../compat/vm.h"
 #include "detail.h"
+#include "page_walk.h"
 
 /* ----------------------------------------------------------- page tables */
 
 struct pages {
+	struct kl_page_walk walk;
 	u64 rss;
 	u64 huge;
 	u64 hugetlb;
 	u64 swapped;
-	bool is_hugetlb;
-	bool has_pages; /* else huge entries may map memory without a struct page */
 };
 
-static void count_huge(struct pages *p, unsigned long pfn, u64 bytes)
+static bool count_huge(struct kl_page_walk *walk, pte_t entry, unsigned long pfn, unsigned long at,
+		       unsigned long end)
 {
-	if (p->is_hugetlb) {
-		p->hugetlb += bytes;
-		return;
+	struct pages *p = container_of(walk, struct pages, walk);
+
+	if (walk->is_hugetlb) {
+		p->hugetlb += end - at;
+		return true;
 	}
-	/* The huge zero page belongs to no task: it has no mapping. */
-	if (!p->has_pages || !pfn_valid(pfn) || !READ_ONCE(pfn_to_page(pfn)->mapping))
-		return;
-	p->rss += bytes;
-	p->huge += bytes;
+	if (!kl_page_is_counted(walk, pfn))
+		return true;
+	p->rss += end - at;
+	p->huge += end - at;
+	return true;
 }
 
 static void count_absent(struct pages *p, pte_t pte)
@@ -54,9 +52,12 @@ static void count_absent(struct pages *p, pte_t pte)
 		p->rss += PAGE_SIZE;
 }
 
-static void count_small(struct pages *p, pmd_t pmd, unsigned long at, unsigned long end)
+static bool count_small(struct kl_page_walk *walk, const pte_t *entry, unsigned long at,
+			unsigned long end)
 {
-	for (pte_t *entry = pte_offset_kernel(&pmd, at); at != end; entry++, at += PAGE_SIZE) {
+	struct pages *p = container_of(walk, struct pages, walk);
+
+	for (; at != end; entry++, at += PAGE_SIZE) {
 		pte_t pte = READ_ONCE(*entry);
 
 		if (pte_none(pte))
@@ -66,82 +67,7 @@ static void count_small(struct pages *p, pmd_t pmd, unsigned long at, unsigned l
 		else if (!pte_special(pte))
 			p->rss += PAGE_SIZE;
 	}
-}
-
-static void count_middle(struct pages *p, pud_t pud, unsigned long at, unsigned long end)
-{
-	unsigned long next;
-
-	for (pmd_t *entry = pmd_offset(&pud, at); at != end && !signal_pending(current);
-	     entry++, at = next) {
-		pmd_t pmd;
-
-		next = pmd_addr_end(at, end);
-		rcu_read_lock();
-		pmd = READ_ONCE(*entry);
-		if (!pmd_none(pmd) && pmd_present(pmd)) {
-			if (pmd_leaf(pmd) && !kl_pmd_is_device(pmd))
-				count_huge(p, pmd_pfn(pmd), next - at);
-			else if (!pmd_leaf(pmd) && !pmd_bad(pmd))
-				count_small(p, pmd, at, next);
-		}
-		rcu_read_unlock();
-		cond_resched();
-	}
-}
-
-static void count_upper(struct pages *p, p4d_t p4d, unsigned long at, unsigned long end)
-{
-	unsigned long next;
-
-	for (pud_t *entry = pud_offset(&p4d, at); at != end; entry++, at = next) {
-		pud_t pud = READ_ONCE(*entry);
-
-		next = pud_addr_end(at, end);
-		if (pud_none(pud) || !pud_present(pud))
-			continue;
-		/* Apart from hugetlb, only device memory is mapped in pages of 1 GiB. */
-		if (pud_leaf(pud) && p->is_hugetlb)
-			count_huge(p, pud_pfn(pud), next - at);
-		else if (!pud_leaf(pud) && !pud_bad(pud))
-			count_middle(p, pud, at, next);
-	}
-}
-
-static void count_top(struct pages *p, pgd_t pgd, unsigned long at, unsigned long end)
-{
-	unsigned long next;
-
-	for (p4d_t *entry = p4d_offset(&pgd, at); at != end; entry++, at = next) {
-		p4d_t p4d = READ_ONCE(*entry);
-
-		next = p4d_addr_end(at, end);
-		if (!p4d_none(p4d) && !p4d_bad(p4d))
-			count_upper(p, p4d, at, next);
-	}
-}
-
-/* The lock of the address space is held. Stops at a signal, as the result is discarded then. */
-static void count_pages(struct vm_area_struct *vma, struct pages *p)
-{
-	unsigned long at = vma->vm_start, end = vma->vm_end, next;
-	struct address_space *shared = NULL;
-
-	p->is_hugetlb = is_vm_hugetlb_page(vma);
-	p->has_pages = !(vma->vm_flags & (VM_PFNMAP | VM_IO | VM_MIXEDMAP)) && !vma_is_dax(vma);
-	if (p->is_hugetlb && vma->vm_file)
-		shared = vma->vm_file->f_mapping;
-	if (shared)
-		i_mmap_lock_read(shared);
-	for (pgd_t *entry = pgd_offset(vma->vm_mm, at); at != end; entry++, at = next) {
-		pgd_t pgd = READ_ONCE(*entry);
-
-		next = pgd_addr_end(at, end);
-		if (!pgd_none(pgd) && !pgd_bad(pgd) && !signal_pending(current))
-			count_top(p, pgd, at, next);
-	}
-	if (shared)
-		i_mmap_unlock_read(shared);
+	return true;
 }
 
 /* -------------------------------------------------------------- mappings */
@@ -221,8 +147,8 @@ static u32 map_flags(const struct vm_area_struct *vma)
 
 static bool add_map(struct kl_detail *d, struct vm_area_struct *vma)
 {
+	struct pages pages = { .walk = { .vma = vma, .table = count_small, .leaf = count_huge } };
 	struct kl_abi_detail_map *to;
-	struct pages pages = {};
 	u32 kind, bytes;
 	const char *name;
 
@@ -231,7 +157,8 @@ static bool add_map(struct kl_detail *d, struct vm_area_struct *vma)
 	to = kl_detail_add(d, KL_DETAIL_MAPS, sizeof(*to), bytes + 1);
 	if (!to)
 		return false;
-	count_pages(vma, &pages);
+	/* After a signal the result is discarded. */
+	kl_page_walk(&pages.walk, 0);
 	to->start = vma->vm_start;
 	to->end = vma->vm_end;
 	to->rss = pages.rss;

@@ -121,6 +121,19 @@ const char *kl_detail_policy_name(uint32_t policy);
 const char *kl_detail_file_name(uint32_t kind);
 
 /**
+ * kl_detail_map_name - "anonymous", "file", "heap" ...
+ * @kind: enum kl_detail_map_kind
+ */
+const char *kl_detail_map_name(uint32_t kind);
+
+/**
+ * kl_detail_map_mode - permissions of a mapping, as in /proc/PID/maps: "r-xp"
+ * @text: filled in
+ * @flags: KL_DETAIL_MAP_*
+ */
+void kl_detail_map_mode(char text[5], uint32_t flags);
+
+/**
  * kl_detail_family_name - "unix", "ipv4", "netlink" ...
  * @family: AF_*
  *

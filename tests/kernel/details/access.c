@@ -163,9 +163,10 @@ static void look_as_user(const struct who *w)
 	tap_check(count_hidden(2) == all, "a user: a kernel thread is not there");
 	tap_check(count_hidden(1) == all, "a user: init is not there");
 	for (u32 what = 1; what < KL_DETAIL_KINDS; what++)
-		refused += error_of(w->own, what) != (what == KL_DETAIL_STACK ? -EPERM : 0);
-	tap_result(!refused, "a user: own process, all but the kernel's call trace", "%u wrong",
-		   refused);
+		refused += error_of(w->own, what) !=
+			   (what == KL_DETAIL_STACK || what == KL_DETAIL_FRAMES ? -EPERM : 0);
+	tap_result(!refused, "a user: own process, without kernel stack trace and frame numbers",
+		   "%u wrong", refused);
 	tap_check(wait_reason(w->own) == KL_WAIT_SIGNAL, "a user: what it waits for");
 	tap_check(stack_pointer(w->own), "a user: registers of its own process");
 }

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The memory of one process: the state of each of its pages in RAM or swap, sums by mapping as in
+ * /proc/PID/smaps, differences between two reads, and other processes that share its pages.
+ */
+#ifndef KERNLENS_MEMORY_H
+#define KERNLENS_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <kernlens/abi.h>
+#include <kernlens/client.h>
+#include <kernlens/detail.h>
+
+/**
+ * struct kl_page_runs - pages, as runs in the same state
+ * @n: number of runs
+ * @run: the runs, by address
+ */
+struct kl_page_runs {
+	size_t n;
+	size_t capacity;
+	struct kl_abi_detail_pages *run;
+};
+
+/**
+ * kl_page_runs_read - read the pages of a process
+ * @device: device to query
+ * @pid: ID of a process or thread
+ * @what: KL_DETAIL_PAGES, KL_DETAIL_FRAMES or KL_DETAIL_SHARED_PAGES
+ * @runs: filled in, overwriting its contents; free it with kl_page_runs_deinit()
+ *
+ * The process may map and unmap memory meanwhile. Returns 0 or a negative errno, as
+ * kl_details_read().
+ */
+int kl_page_runs_read(struct kl_device *device, int pid, uint32_t what, struct kl_page_runs *runs);
+
+/**
+ * kl_page_runs_deinit - free the memory of runs
+ * @runs: zeroed or read
+ */
+void kl_page_runs_deinit(struct kl_page_runs *runs);
+
+/* Sums of pages, in bytes: KL_MEMORY_SUM(name, help). Those up to hugetlb are named as in smaps. */
+#define KL_MEMORY_SUMS(KL_MEMORY_SUM)                                                         \
+	KL_MEMORY_SUM(rss, "in RAM")                                                          \
+	KL_MEMORY_SUM(pss, "in RAM, each page divided by the number of its mappings")         \
+	KL_MEMORY_SUM(shared_clean, "mapped more than once, not written")                     \
+	KL_MEMORY_SUM(shared_dirty, "mapped more than once, written")                         \
+	KL_MEMORY_SUM(private_clean, "mapped only here, not written")                         \
+	KL_MEMORY_SUM(private_dirty, "mapped only here, written")                             \
+	KL_MEMORY_SUM(referenced, "accessed since the kernel last looked")                    \
+	KL_MEMORY_SUM(anonymous, "not of a file")                                             \
+	KL_MEMORY_SUM(lazyfree, "freed by madvise(MADV_FREE), still there")                   \
+	KL_MEMORY_SUM(anonhugepages, "anonymous, mapped by huge entries")                     \
+	KL_MEMORY_SUM(shmempmdmapped, "shared memory, mapped by huge entries")                \
+	KL_MEMORY_SUM(filepmdmapped, "of a file, mapped by huge entries")                     \
+	KL_MEMORY_SUM(shared_hugetlb, "hugetlb, mapped more than once")                       \
+	KL_MEMORY_SUM(private_hugetlb, "hugetlb, mapped only here")                           \
+	KL_MEMORY_SUM(swap, "swapped out")                                                    \
+	KL_MEMORY_SUM(migrating, "being moved in RAM")                                        \
+	KL_MEMORY_SUM(shmem, "of shared memory")                                              \
+	KL_MEMORY_SUM(accessed, "accessed through this mapping since the kernel last looked") \
+	KL_MEMORY_SUM(soft_dirty, "written since clear_refs")                                 \
+	KL_MEMORY_SUM(large_folios, "managed in units larger than 4 KiB")                     \
+	KL_MEMORY_SUM(zero, "reads of memory that was never written: takes no memory")
+
+/**
+ * struct kl_memory_sums - sums of the pages of a mapping or a process, in bytes
+ * @pss_scaled: pss times 4096, which is exact enough to be added
+ */
+struct kl_memory_sums {
+#define KL_MEMORY_SUM(name, help) uint64_t name;
+	KL_MEMORY_SUMS(KL_MEMORY_SUM)
+#undef KL_MEMORY_SUM
+	uint64_t pss_scaled;
+};
+
+/**
+ * kl_memory_sums_add - add a run
+ * @sums: sums
+ * @run: pages
+ */
+void kl_memory_sums_add(struct kl_memory_sums *sums, const struct kl_abi_detail_pages *run);
+
+/**
+ * struct kl_memory_sum - a member of struct kl_memory_sums
+ * @name: its name
+ * @help: what it is
+ * @offset: in the struct
+ */
+struct kl_memory_sum {
+	const char *name;
+	const char *help;
+	size_t offset;
+};
+
+/**
+ * kl_memory_sum - a member of struct kl_memory_sums by its number
+ * @index: from 0
+ *
+ * Returns NULL after the last.
+ */
+const struct kl_memory_sum *kl_memory_sum(size_t index);
+
+/**
+ * struct kl_memory_mapping - a mapping and its pages
+ * @entry: the mapping, and its name
+ * @sums: of its pages
+ * @first, @end: its runs are from @first, up to but not including @end
+ */
+struct kl_memory_mapping {
+	const struct kl_detail *entry;
+	struct kl_memory_sums sums;
+	size_t first;
+	size_t end;
+};
+
+#define KL_MEMORY_ZONES 5
+#define KL_MEMORY_NODES 64 /* the last one includes all further nodes */
+
+/**
+ * struct kl_memory - the memory of a process at some time
+ * @time_ns: when the read began, in ns of CLOCK_MONOTONIC
+ * @runs: all pages
+ * @mapping: all mappings, by address
+ * @total: sums of all mappings
+ * @zone_bytes: memory in RAM by zone, KL_ZONE_*
+ * @node_bytes: memory in RAM by node
+ */
+struct kl_memory {
+	int pid;
+	uint64_t time_ns;
+	struct kl_details list;
+	struct kl_page_runs runs;
+	size_t n;
+	struct kl_memory_mapping *mapping;
+	struct kl_memory_sums total;
+	uint64_t zone_bytes[KL_MEMORY_ZONES];
+	uint64_t node_bytes[KL_MEMORY_NODES];
+};
+
+/**
+ * kl_memory_read - read the memory of a process
+ * @device: device to query
+ * @pid: ID of a process or thread
+ * @memory: filled in, overwriting its contents; free it with kl_memory_deinit()
+ *
+ * Pages of mappings that appear or disappear during the read may be missing. Returns 0 or a
+ * negative errno, as kl_details_read().
+ */
+int kl_memory_read(struct kl_device *device, int pid, struct kl_memory *memory);
+
+/**
+ * kl_memory_deinit - free the memory of what kl_memory_read() has filled in
+ * @memory: zeroed or read
+ */
+void kl_memory_deinit(struct kl_memory *memory);
+
+/**
+ * kl_memory_zone_name - "DMA32", "Normal" ..., as the kernel names it
+ * @zone: KL_ZONE_*
+ */
+const char *kl_memory_zone_name(uint32_t zone);
+
+/**
+ * struct kl_memory_change - what has happened to the pages of a range between two reads, in bytes
+ * @arrived: in RAM, and before neither there nor in swap
+ * @gone: neither in RAM nor in swap any more
+ * @swapped_out, @swapped_in: from RAM to swap, and back
+ * @written: written first, or written again after the page had been cleaned
+ *
+ * What was there at both reads but was freed and allocated between them is not visible.
+ */
+struct kl_memory_change {
+	uint64_t arrived;
+	uint64_t gone;
+	uint64_t swapped_out;
+	uint64_t swapped_in;
+	uint64_t written;
+};
+
+/**
+ * kl_memory_compare - compare the pages of two reads of a process
+ * @before, @now: the reads
+ * @start, @end: addresses; 0 and UINT64_MAX: all
+ * @change: filled in
+ */
+void kl_memory_compare(const struct kl_memory *before, const struct kl_memory *now, uint64_t start,
+		       uint64_t end, struct kl_memory_change *change);
+
+/**
+ * struct kl_memory_sharer - a process that maps pages of another one
+ * @pid: its ID
+ * @comm: its name
+ * @bytes: size of the pages that both map
+ */
+struct kl_memory_sharer {
+	int pid;
+	char comm[KL_COMM_LEN];
+	uint64_t bytes;
+};
+
+/**
+ * kl_memory_sharers - find which processes share pages with one
+ * @device: device to query
+ * @pid: the process
+ * @sharers: set to an array, by size, to be freed by the caller
+ * @n: set to its length
+ *
+ * Reads the page tables of all processes that the caller may see; others are not listed. Returns
+ * 0 or a negative errno.
+ */
+int kl_memory_sharers(struct kl_device *device, int pid, struct kl_memory_sharer **sharers,
+		      size_t *n);
+
+#endif /* KERNLENS_MEMORY_H */
