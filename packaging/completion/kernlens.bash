@@ -53,6 +53,7 @@ _kernlens_argument() {
 	--by)
 		words="process thread stack reason waker"
 		[[ $command != locks ]] || words="lock type function process owner stack"
+		[[ $command != memory ]] || words="function stack process"
 		[[ $command != @(profile|top) ]] || words="function object line process thread cpu cgroup"
 		[[ $command != proc ]] || words="memory thrashing cpu io switches sleepers files $(
 			"$program" list variables --names)"
@@ -142,7 +143,7 @@ _kernlens() {
 		if ((skip)); then
 			skip=0
 		elif [[ $word == -- || $word != -* ]]; then
-			[[ $command == record || $command == live || $command == stat || $command == @(latency|profile|why|locks) ||
+			[[ $command == record || $command == live || $command == stat || $command == @(latency|profile|why|locks|memory) ||
 				$command == count || $command == coverage ||
 				($command == path && $word == --) ]] || continue
 			[[ $word != -- ]] || ((i++))
@@ -156,7 +157,7 @@ _kernlens() {
 		_kernlens_argument "$program" "$command" "${COMP_WORDS[COMP_CWORD - 1]}" "$current"
 	elif [[ $current == -* ]]; then
 		COMPREPLY=($(compgen -W "${options//=/}" -- "$current"))
-	elif [[ $command == record || $command == live || $command == stat || $command == @(latency|profile|why|locks) ||
+	elif [[ $command == record || $command == live || $command == stat || $command == @(latency|profile|why|locks|memory) ||
 				$command == count || $command == coverage ]]; then
 		COMPREPLY=($(compgen -c -- "$current"))
 	else

@@ -78,10 +78,10 @@ complete -c kernlens -n '__kernlens_after --cgroup' -a '(__kernlens_cgroups --cg
 complete -c kernlens -n '__kernlens_after --unit' -a '(__kernlens_cgroups --unit 2>/dev/null)'
 complete -c kernlens -n '__kernlens_is print report view export plot pack unpack' -F
 complete -c kernlens -n '__kernlens_is report' -a 'syscalls sleepers events sched io irq mm net states'
-complete -c kernlens -n '__kernlens_is proc set' -a '(__fish_complete_pids)'
+complete -c kernlens -n '__kernlens_is proc set memory' -a '(__fish_complete_pids)'
 complete -c kernlens -n '__kernlens_is help' -a '(kernlens help --commands)'
 complete -c kernlens -n '__kernlens_is list' -a '(kernlens list groups --names; kernlens list --names)'
 complete -c kernlens -n '__kernlens_is maskset' \
     -a 'list show set create delete export import use (kernlens maskset list --names)'
-complete -c kernlens -n '__kernlens_is record live stat profile latency why locks count coverage path' \
+complete -c kernlens -n '__kernlens_is record live stat profile latency why locks memory count coverage path' \
     -a '(__fish_complete_subcommand --fcs-skip=2)'

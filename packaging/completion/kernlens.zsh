@@ -63,6 +63,7 @@ _kernlens_words() {
 			${(f)"$(kernlens maskset list --names)"}
 		;;
 	proc | set) _pids ;;
+	memory) _pids && _command_names -e ;;
 	record | live | stat | profile | latency | why | locks | count | coverage | path) _command_names -e ;;
 	*) _files ;;
 	esac
@@ -95,7 +96,7 @@ _kernlens() {
 			((i++))
 		elif [[ $word != -* || $word == -- ]]; then
 			case $command in
-			record | live | stat | profile | latency | why | locks | count | coverage)
+			record | live | stat | profile | latency | why | locks | memory | count | coverage)
 				[[ $word != -- ]] || ((i++))
 				shift $((i - 1)) words
 				((CURRENT -= i - 1))

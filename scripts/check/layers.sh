@@ -50,6 +50,7 @@ layers() {
 	cprofile cli/profile/*
 	cwhy     cli/why/*
 	clocks   cli/locks/*
+	cmemory  cli/memory/*
 	ctrace   cli/trace/*
 	cli      cli/*
 	shown    view/tui/tui.h
@@ -113,6 +114,7 @@ allowed() {
 	cprofile csession cbase internal public shown
 	cwhy     csession cbase internal public
 	clocks   csession cbase internal public
+	cmemory  csession cbase internal public shown
 	ctrace   cformat cbase internal public shown
 	cli      commands cbase internal public
 	view     internal public shown
@@ -126,7 +128,7 @@ order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
 	base format symbol reader block client ptrace symbolize splice plan record report monitor view
-	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord cprofile cwhy clocks ctrace cli
+	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord cprofile cwhy clocks cmemory ctrace cli
 	END
 }
 

@@ -34,7 +34,13 @@ cli-tests: $(UNWIND_PROGRAMS) $(CLI_TESTS)/ber-decode $(CLI_TESTS)/stack-chain $
 	$(CLI_TESTS)/program-splice $(CLI_TESTS)/program-throw $(CLI_TESTS)/example-record \
 	$(CLI_TESTS)/usdt $(CLI_TESTS)/usdt-plain $(CLI_TESTS)/usdt-32 $(CLI_TESTS)/strace-calls \
 	$(BUILD)/tests/why/play $(CLI_TESTS)/lock-waits $(CLI_TESTS)/lock-waits-cxx \
+	$(CLI_TESTS)/memory-growth \
 	$(if $(shell command -v rustc),$(CLI_TESTS)/lock-waits-rust)
+
+#                $(BUILD)/tests/cli/memory-growth: functions that touch and give back memory
+$(CLI_TESTS)/memory-growth: tests/cli/memory_growth.c
+	mkdir -p $(@D)
+	$(call step,LD)$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -o $@ $<
 
 #                $(BUILD)/tests/cli/lock-waits: threads that wait for locks of all kinds; -cxx: of
 #                C++; -rust: of Rust, if there is a compiler

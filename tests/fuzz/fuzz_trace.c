@@ -11,6 +11,7 @@
 
 #include <kernlens/addresses.h>
 #include <kernlens/export.h>
+#include <kernlens/growth.h>
 #include <kernlens/locks.h>
 #include <kernlens/metadata.h>
 #include <kernlens/profile.h>
@@ -131,6 +132,36 @@ static void check_exports(struct kl_trace *trace)
 	}
 }
 
+/* What came is kept or has been given back, whatever the records say. */
+static void check_growth(struct kl_trace *trace)
+{
+	struct kl_growth *growth = kl_growth_create(kl_trace_schema(trace));
+	const struct kl_growth_totals *totals;
+	struct kl_item item;
+
+	fuzz_assert(growth);
+	kl_trace_rewind(trace);
+	while (kl_trace_next(trace, &item) > 0)
+		fuzz_assert(!kl_growth_add(growth, &item));
+	fuzz_assert(!kl_growth_finish(growth));
+	totals = kl_growth_totals(growth);
+	fuzz_assert(totals->touched == totals->kept + totals->freed);
+	for (unsigned int key = 0; key < KL_GROWTH_KEYS; key++)
+		for (unsigned int calls = 0; calls < 2; calls++) {
+			uint64_t touched = 0, kept = 0;
+			size_t n;
+			struct kl_growth_row *row = kl_growth_rows(growth, key, calls, &n);
+
+			for (size_t i = 0; i < n; i++) {
+				touched += row[i].touched;
+				kept += row[i].kept;
+			}
+			fuzz_assert(calls || (touched == totals->touched && kept == totals->kept));
+			free(row);
+		}
+	kl_growth_destroy(growth);
+}
+
 static void check_reports(struct kl_trace *trace)
 {
 	struct kl_locks *locks = kl_locks_create(kl_trace_schema(trace), true);
@@ -185,6 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_timeline(trace, 256);
 	check_exports(trace);
 	check_reports(trace);
+	check_growth(trace);
 	kl_trace_close(trace);
 	return 0;
 }

@@ -24,6 +24,7 @@
 #include <kernlens/export.h>
 #include <kernlens/expression.h>
 #include <kernlens/flame.h>
+#include <kernlens/growth.h>
 #include <kernlens/histogram.h>
 #include <kernlens/history.h>
 #include <kernlens/inspect.h>
@@ -35,6 +36,7 @@
 #include <kernlens/machine.h>
 #include <kernlens/maskset.h>
 #include <kernlens/measure.h>
+#include <kernlens/memory.h>
 #include <kernlens/mm_report.h>
 #include <kernlens/near.h>
 #include <kernlens/net_report.h>

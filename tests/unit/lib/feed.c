@@ -8,6 +8,7 @@
 struct kl_schema *feed_schema;
 feed_fn feed_take;
 void *feed_to;
+const uint8_t *feed_variables;
 
 void feed_event_of(const char *name, unsigned int cpu, uint64_t ns, const struct kl_task *task,
 		   const char *text, const uint64_t *number)
@@ -21,6 +22,7 @@ void feed_event_of(const char *name, unsigned int cpu, uint64_t ns, const struct
 		.event_class = class,
 		.task = *task,
 		.schema = feed_schema,
+		.variables = feed_variables,
 		.payload = payload,
 		.payload_bytes = sizeof(payload),
 	};

@@ -16,6 +16,9 @@ extern struct kl_schema *feed_schema;
 extern feed_fn feed_take;
 extern void *feed_to;
 
+/* Values of the schema's variables, or NULL. */
+extern const uint8_t *feed_variables;
+
 /* Values of an event; those that follow are 0. */
 #define NUMBERS(...) ((const uint64_t[]){ __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0 })
 

@@ -19,6 +19,8 @@
 #   lib-report_devices  the same for disks, interrupts, memory and the network
 #   lib-locks    waits for locks: pairs, owners, types, times, groups
 #   lib-lock_use use of locks: what is held, faults, orders, times
+#   lib-memory   sums and changes of pages, as runs
+#   lib-growth   page faults and what gives memory back, by code
 #   lib-tlv      tags, lengths and values of BER
 #   lib-ber      files in BER written, read, cut and damaged
 #   lib-maskset  masksets as text and files, each error with its position
@@ -37,7 +39,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest pack pack_hostile variables print strace profile why reports report_devices locks lock_use filter tlv ber maskset reader record stack jit address watch set program path \
+LIB_TEST_NAMES := config schema trace manifest pack pack_hostile variables print strace profile why reports report_devices locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch set program path \
 	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
@@ -51,7 +53,7 @@ LIB_TEST_BUILD = mkdir -p $(@D); \
 $(foreach name,path edge,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/graph.c
 
-$(foreach name,reports report_devices,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
+$(foreach name,reports report_devices growth,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/feed.c
 
 $(BUILD)/tests/lib-trace $(BUILD)/tests/lib-trace-asan: tests/unit/lib/babeltrace.c

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which code makes processes grow: the stack traces of page faults that brought pages, of the system
+ * calls that gave them back, and what is still there at the end of a trace, with its age. From the
+ * page faults and the system calls mmap, munmap, mremap, madvise and brk, with stack traces, and
+ * the variable rss.
+ */
+#ifndef KERNLENS_GROWTH_H
+#define KERNLENS_GROWTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <kernlens/buffer.h>
+#include <kernlens/trace.h>
+
+struct kl_growth;
+
+/* What rows are grouped by. */
+enum kl_growth_key {
+	KL_GROWTH_BY_STACK,
+	KL_GROWTH_BY_FUNCTION, /* that calls the allocator */
+	KL_GROWTH_BY_PROCESS,
+	KL_GROWTH_KEYS,
+};
+
+/**
+ * struct kl_growth_row - pages that the same code has touched first, or given back
+ * @stack: ID of the user stack trace, KL_GROWTH_BY_STACK; 0: none
+ * @function: the function, KL_GROWTH_BY_FUNCTION, or that of @stack; "unknown"
+ * @object: path of its program or library, or NULL
+ * @pid: process; 0: several
+ * @comm: its name; empty: several
+ * @events: page faults, or system calls
+ * @touched: bytes that these faults brought into RAM
+ * @freed: bytes of these that were given back; or, in a row of calls, that these calls gave back
+ * @kept: bytes of these that were still there when the trace or the process ended
+ * @oldest_ns: the longest time that one of these has been there
+ * @age_ns: their mean time
+ */
+struct kl_growth_row {
+	uint32_t stack;
+	const char *function;
+	const char *object;
+	int32_t pid;
+	char comm[KL_COMM_LEN + 1];
+	uint64_t events;
+	uint64_t touched;
+	uint64_t freed;
+	uint64_t kept;
+	uint64_t oldest_ns;
+	uint64_t age_ns;
+};
+
+/**
+ * struct kl_growth_totals - sums of all rows
+ * @faults: page faults, including those that brought nothing
+ * @calls: system calls that gave pages back
+ * @touched, @freed, @kept: as in the rows; the first is the sum of the others
+ * @again: the part of @freed that was touched again without having been given back: it was swapped
+ *         out or reclaimed
+ * @processes: number of processes
+ * @gaps: places at which records are missing
+ * @sized: the trace has the variable rss; else each fault counts as one page
+ */
+struct kl_growth_totals {
+	uint64_t faults;
+	uint64_t calls;
+	uint64_t touched;
+	uint64_t freed;
+	uint64_t kept;
+	uint64_t again;
+	uint64_t processes;
+	uint64_t gaps;
+	bool sized;
+};
+
+/**
+ * kl_growth_create - create an empty report
+ * @schema: of the trace; must outlive the report, with its stack traces
+ *
+ * Returns NULL with errno ENOMEM.
+ */
+struct kl_growth *kl_growth_create(const struct kl_schema *schema);
+
+/**
+ * kl_growth_destroy - free a report
+ * @growth: or NULL
+ */
+void kl_growth_destroy(struct kl_growth *growth);
+
+/**
+ * kl_growth_add - add an item of the trace
+ * @growth: report
+ * @item: event or loss
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int kl_growth_add(struct kl_growth *growth, const struct kl_item *item);
+
+/**
+ * kl_growth_finish - compute what is left at the end of the trace
+ * @growth: report; call this once, after the last item
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int kl_growth_finish(struct kl_growth *growth);
+
+/**
+ * kl_growth_totals - the sums
+ * @growth: finished
+ */
+const struct kl_growth_totals *kl_growth_totals(const struct kl_growth *growth);
+
+/**
+ * kl_growth_rows - who touched pages, or gave them back
+ * @growth: finished
+ * @key: what the rows are grouped by
+ * @calls: system calls that gave pages back; else page faults
+ * @n: set to the number of rows
+ *
+ * Returns the rows, to be freed, those with most bytes kept or given back first; NULL with errno
+ * ENOMEM. Their texts are valid as long as the report.
+ */
+struct kl_growth_row *kl_growth_rows(const struct kl_growth *growth, enum kl_growth_key key,
+				     bool calls, size_t *n);
+
+/**
+ * kl_growth_missing - the events without which nothing can be said
+ * @growth: all items have been added
+ * @names: appended to, separated by commas
+ */
+void kl_growth_missing(const struct kl_growth *growth, struct kl_buffer *names);
+
+#endif /* KERNLENS_GROWTH_H */

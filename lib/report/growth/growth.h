@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Shared by the files that find out which code makes processes grow. */
+#ifndef KL_LIB_REPORT_GROWTH_GROWTH_H
+#define KL_LIB_REPORT_GROWTH_GROWTH_H
+
+#include <kernlens/growth.h>
+#include "../../base/table.h"
+#include "../events.h"
+#include "pages.h"
+
+#define KL_GROWTH_NS_PER_MS 1000000
+
+/**
+ * struct kl_growth_source - the page faults, or the calls, of a process with one stack trace
+ * @stack: its ID
+ * @calls: system calls
+ * @task: the latest
+ * @unplaced: pages of which is not known where they are
+ * @unplaced_ms: sum of the times at which they came
+ * @kept_ms: sum of the times for which the pages that were kept have been there
+ */
+struct kl_growth_source {
+	uint32_t stack;
+	bool calls;
+	struct kl_task task;
+	uint64_t events;
+	uint64_t touched;
+	uint64_t freed;
+	uint64_t unplaced;
+	uint64_t unplaced_ms;
+	uint64_t kept_pages;
+	uint64_t kept_ms;
+	uint64_t oldest_ms;
+};
+
+/**
+ * struct kl_growth - the report
+ * @row: sources
+ * @freeing: the one that pages are being given back by, plus 1; 0: none
+ */
+struct kl_growth {
+	const struct kl_schema *schema;
+	struct kl_report_events events;
+	struct kl_growth_pages pages;
+	struct kl_hash processes;
+	struct kl_hash calls;
+	struct kl_hash rows_by_key;
+	struct kl_growth_source *row;
+	size_t n;
+	size_t room;
+	struct kl_growth_totals totals;
+	int stack;
+	int rss;
+	size_t freeing;
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
+#endif /* KL_LIB_REPORT_GROWTH_GROWTH_H */

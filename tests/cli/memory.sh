@@ -1,0 +1,246 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# kernlens memory: pages of all kinds against smaps, pagemap, kpagecount and kpageflags.
+
+# Memory that is written, swapped out, merged and huge.
+mem() { python3 "$here/memory.py" "$@"; }
+modprobe brd rd_nr=1 rd_size=65536
+wait_until test -b /dev/ram0
+mkswap -q /dev/ram0
+swapon /dev/ram0
+echo 2 >/proc/sys/vm/nr_hugepages
+echo 1 >/sys/kernel/mm/ksm/run
+# alone PROGRAM ARGUMENT...: runs a copy of a program with copies of its libraries, whose pages
+# the programs that look at it do not map.
+as=()
+alone() {
+	local program=$1 folder
+	shift
+	folder=$(mktemp -d)
+	cp -L "$(command -v "$program")" "$folder/$program"
+	ldd "$folder/$program" | grep -oE '/[^ ]+' | xargs -r cp -L -t "$folder"
+	mv "$folder/ld-linux-x86-64.so.2" "$folder/alone"
+	chmod 755 "$folder"
+	exec env LC_ALL=C "${as[@]}" "$folder/alone" --library-path "$folder" "$folder/$program" "$@"
+}
+# stop PID NAME: stops a process once it executes a program, and sleeps.
+stop() {
+	wait_until grep -qx "$2" "/proc/$1/comm"
+	wait_until grep -q '^State:.S' "/proc/$1/status"
+	kill -STOP "$1"
+	wait_until grep -q '^State:.T' "/proc/$1/status"
+}
+alone python3 "$here/memory.py" scene "$work/file" >scene.out &
+scene=$!
+wait_until grep -qE '^[0-9]+ [0-9]+$' scene.out
+read -r parent child < <(grep -E '^[0-9]+ [0-9]+$' scene.out)
+echo 0 >/sys/kernel/mm/ksm/run
+kill -STOP "$parent" "$child"
+sleep 0.5
+
+# against PID [STATE...]: compares all that is known about the pages of a process that is stopped.
+against() {
+	kl memory "$1" --json --pages
+	expect "memory of $(cat "/proc/$1/comm")" 0
+	# By a program that maps none of its pages, as Python may.
+	for name in "$1/smaps" kpagecount kpageflags; do
+		cat "/proc/$name" >"proc.${name##*/}"
+	done
+	mem compare out "$@" >compare.out
+	tap "$(cat "/proc/$1/comm")" compare.out
+}
+against "$parent" swapped zero anon swapbacked hugetlb writable written accessed soft_dirty dirty \
+	referenced uptodate lru unevictable mlocked ksm
+json "huge pages, as mapped" '[.pages[] | select(.map_order == 9).pages] | add >= 2048'
+json "each kind of sum is there" '.total | .anonhugepages > 0 and .swap > 0 and .lazyfree > 0 and
+	.shared_dirty > 0 and .private_clean > 0 and .shmem > 0 and .zero > 0 and
+	(.private_hugetlb > 0 or .shared_hugetlb > 0)'
+json "zones and nodes add up to what is in RAM" '(.total | .rss + .private_hugetlb + .shared_hugetlb) as $all |
+	([.zones[]] | add) == $all and ([.nodes[]] | add) == $all'
+against "$child" anon
+
+# Programs that are not ours: Go, with large mappings that have no pages; a shell; init.
+mkfifo fifo
+gojq . fifo &
+program=$!
+exec {hold}>fifo
+stop $program gojq
+against $program anon
+exec {hold}>&-
+kill -9 $program
+alone sleep 100 &
+program=$!
+stop $program alone
+against $program anon
+kill -9 $program
+
+# For people.
+kl memory "$parent"
+expect "as text" 0
+says out "^alone-$parent: [0-9.]+ MiB in RAM, of which [0-9.]+ MiB is private; its share of all is [0-9.]+ MiB; [0-9.]+ MiB is swapped out$" "the sums"
+says out '^  kinds       anonymous [0-9.]+ MiB, files [0-9.]+ [KM]iB, shared memory [0-9.]+ MiB, hugetlb 4.0 MiB, freed lazily 1.0 MiB$' "by kind"
+says out '^address +mode +size +in RAM +its share +private +written +referenced +huge +swapped +name *$' "the table has a head"
+says out '^[0-9a-f]+-[0-9a-f]+ +r-xp .*/python3' "a mapping"
+silent out ' 1.0 TiB ' "mappings without memory are left out"
+kl memory "$parent" --top 3
+check "only the largest" test "$(grep -cE '^[0-9a-f]+-[0-9a-f]+ ' out)" -eq 3
+kl memory "$parent" --csv
+check "CSV has all mappings" test "$(($(wc -l <out) - 1))" -eq "$(grep -cv '\[vsyscall\]' "/proc/$parent/maps")"
+check "and their sizes" test "$(awk -F, 'NR > 1 { sum += $4 } END { print sum }' out)" -gt $((20 << 20))
+kl memory "$parent" --pages --top 5
+says out '^ *address +pages +mappings +frame +node +zone +unit +state' "runs of pages"
+kl memory "$parent" --physical
+says out '^[0-9]+ contiguous ranges of physical memory, by length$' "contiguity"
+
+# Who shares pages: the child does, by as much as pagemap has of both.
+kl memory "$parent" --json --shared
+common=$(python3 - "$parent" "$child" <<'END'
+import struct, sys
+def frames(pid):
+    found = set()
+    with open(f"/proc/{pid}/pagemap", "rb", 0) as pagemap:
+        for line in open(f"/proc/{pid}/maps"):
+            start, end = (int(x, 16) for x in line.split()[0].split("-"))
+            if start >= 1 << 47 or end - start > 1 << 36 or "[vvar" in line:
+                continue
+            pagemap.seek(start // 512)
+            data = pagemap.read((end - start) // 512)
+            found |= {e & (1 << 55) - 1 for (e,) in struct.iter_unpack("Q", data) if e >> 63}
+    return found
+zero = {e for e in frames(sys.argv[1]) if (open("/proc/kpageflags", "rb", 0).seek(0), 0)[1]}
+with open("/proc/kpageflags", "rb", 0) as flags:
+    def is_zero(frame):
+        flags.seek(frame * 8)
+        return struct.unpack("Q", flags.read(8))[0] >> 24 & 1
+    print(4096 * sum(not is_zero(f) for f in frames(sys.argv[1]) & frames(sys.argv[2])))
+END
+)
+json "the child shares $common bytes" ".sharers[0].pid == $child and .sharers[0].bytes == $common"
+kl memory "$parent" --shared --top 1
+says out "^ *[0-9.]+ MiB +$child +alone" "its row"
+
+# An ordinary user: own processes, without physical addresses and what others do to a page.
+as=(setpriv --reuid 65534 --regid 65534 --clear-groups --)
+alone sleep 100 &
+mine=$!
+as=()
+stop $mine alone
+kl memory $mine --json --pages
+cp out root.json
+kl_nobody memory $mine --json --pages
+expect "an ordinary user's own process" 0
+check "the same sums" test "$(jq -c '.total, .mappings' out)" = "$(jq -c '.total, .mappings' root.json)"
+json "no physical addresses" 'all(.pages[]; has("frame") | not)'
+json "of a shared page no more than smaps has" '[.pages[] | select((.mappings // 1) > 1)] |
+	length > 0 and all(.[]; .state - ["anon", "swapbacked", "writable", "written", "accessed",
+	"soft_dirty", "dirty", "referenced", "hugetlb"] == [])'
+kl_nobody memory "$parent"
+expect "another user's is not there" 1
+says err "^kernlens: process $parent does not exist$" "as if it did not exist"
+kl_nobody memory $mine --physical
+expect "nor are physical addresses" 1
+says err 'physical addresses require CAP_SYS_ADMIN' "with the reason"
+kl_nobody memory $mine --shared --json
+json "others that share its pages are not listed" 'all(.sharers[]; .comm == "kernlens")'
+kill -9 $mine
+
+# What changes.
+mem grow "$work/step" >grow.out &
+wait_until test -s grow.out
+growing=$(<grow.out)
+"$kernlens" memory "$growing" --watch=0.3 --json --no-pager >watch.out 2>watch.err &
+watching=$!
+wait_until test -s watch.out
+for step in 1 2 3 4; do
+	touch "step.$step"
+	wait_until test -e "step.$step.done"
+	sleep 2
+done
+kill -INT $watching
+wait_until test ! -e "/proc/$watching"
+changed() { jq -s "[.[].changes[] | .$1] | add" watch.out; }
+check "8 MiB have arrived" test "$(changed arrived)" -ge $((8 << 20)) -a "$(changed arrived)" -lt $((9 << 20))
+check "4 MiB were swapped out" test "$(changed swapped_out)" -eq $((4 << 20))
+check "2 MiB came back" test "$(changed swapped_in)" -eq $((2 << 20))
+check "all have gone" test "$(changed gone)" -ge $((8 << 20)) -a "$(changed gone)" -lt $((9 << 20))
+kl memory "$growing" --watch=0.2 --top 1 &
+watching=$!
+sleep 2
+kill -9 "$growing"
+check "it ends with the process" wait_until grep -q 'has ended' err
+kill $watching 2>/dev/null
+says out '^  no change$' "nothing happens"
+says err "process $growing has ended" "until it ends"
+
+# Which code touches memory, gives it back and keeps it.
+program=$here/../../build/tests/cli/memory-growth
+# of FUNCTION MEMBER [ROWS]: the sum of a member of rows in whose stack traces the function is.
+of() {
+	jq "[.${3:-rows}[] | select(any(.frames[]?; .symbol == \"$1\")) | .$2] | add // 0" out
+}
+# near NUMBER MIB: at most 100 KiB more.
+near() {
+	test "$1" -ge $(($2 << 20)) -a "$1" -le $((($2 << 20) + 102400))
+}
+growth() {
+	check "malloc: 6 of 8 MiB are kept" near "$(of leak_some kept)" 6
+	check "and at least 7 were touched" test "$(of leak_some touched)" -ge $((7 << 20))
+	check "munmap: 4 MiB touched" near "$(of give_back touched)" 4
+	check "none of them kept" test "$(of give_back kept)" -eq 0
+	check "given back by the same function" test "$(of give_back freed freeing)" -eq $((4 << 20))
+	check "madvise and mremap: 6 MiB touched" near "$(of drop_and_move touched)" 6
+	check "2 of them kept" near "$(of drop_and_move kept)" 2
+	check "4 given back" test "$(of drop_and_move freed freeing)" -eq $((4 << 20))
+	check "a huge page" near "$(of use_huge_page kept)" 2
+	json "what came is kept or given back" '.touched == .kept + .freed and
+		([.rows[].touched] | add) == .touched and ([.rows[].kept] | add) == .kept'
+	json "the oldest is older than the pause" '[.rows[].oldest_ns] | max > 3e8'
+}
+kl memory --json --by stack --top 0 -o grown -- "$program"
+expect "a program that keeps memory" 0
+growth
+check "a read: 2 MiB" near "$(of read_into kept)" 2
+faults=$(python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:]); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt)' "$program")
+json "as many page faults as the kernel counts ($faults)" ".faults > $faults * 0.97 and .faults < $faults * 1.03"
+kl memory -i grown --json --by stack --top 0
+growth
+kl memory -i grown
+expect "by function" 0
+says out '^[0-9,]+ page faults brought [0-9.]+ MiB: [0-9.]+ MiB kept, [0-9.]+ MiB given back$' "the sums"
+says out '^ *6\.[0-9] MiB +[0-9.]+ MiB +[0-9.]+ MiB +[0-9,]+ +[0-9.]+ ms +[0-9.]+ ms +leak_some +memory-growth +memory-growth-[0-9]+$' "who keeps memory"
+says out '^ *4\.0 MiB +1 +give_back +memory-growth +memory-growth-[0-9]+$' "who gives it back"
+kl memory -i grown --by stack --top 1
+says out '^6\.[0-9] MiB kept of [0-9.]+ MiB touched in [0-9,]+ page faults by memory-growth-[0-9]+:$' "a stack trace"
+kl memory -i grown --by process --json
+json "by process" '.rows | length == 1 and .[0].comm == "memory-growth"'
+kl_nobody memory --json --by stack --top 0 -- "$program"
+expect "an ordinary user's program" 0
+growth
+check "what the kernel touches is not theirs to see" test "$(of read_into kept)" -eq 0
+kl record -o other -e sched_switch -- true
+kl memory -i other
+expect "a trace without page faults" 1
+says err 'has none of x86_exceptions_page_fault_user; record with kernlens memory -o TRACE' "is not enough"
+kl memory --watch -- true
+expect "options of the two kinds" 2
+kl memory 1 --by stack
+expect "the other way round" 2
+kl memory --by line -- true
+expect "no such key" 2
+
+kl memory 999999999
+expect "no such process" 1
+kl memory 2 --json
+json "a kernel thread has no memory" '.total.rss == 0 and .mappings == []'
+kl memory
+expect "no process" 2
+kl memory one
+check "what is no number is a command" test "$status" -eq 127
+kl memory 1 --csv --json
+expect "two formats" 2
+
+kill -9 "$child" "$parent"
+wait $scene 2>/dev/null
+swapoff /dev/ram0
+echo 0 >/proc/sys/vm/nr_hugepages
