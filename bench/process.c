@@ -3,7 +3,8 @@
  * Measure the cost of data about processes: start processes that sleep, read the same data of all
  * of them in several ways, and print, for each, the least count of the time stamp counter per
  * process, which counts instructions in a guest started with --icount; then the same for single
- * parameters of one process, one call each. Prints lines of
+ * parameters of one process, one call each; and the state of each page of a process with 64 MiB, per
+ * page. Prints lines of
  * "part<TAB>processes<TAB>case<TAB>least<TAB>mean<TAB>processes", like bench/guest.
  *
  *	process [NUMBER]
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +31,7 @@ enum {
 
 #define TIMES 5
 #define TASKS_MAX 65536
+#define PAGES 16384u
 
 /* The numbers that the design of 2015 showed, with the name in place of three others. */
 static const __u32 thirteen[] = {
@@ -226,8 +229,141 @@ static void start(unsigned int n)
 	}
 }
 
+/* ------------------------------------------------------------------- pages */
+
+static pid_t start_large(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		char *memory = mmap(NULL, PAGES * 4096ul, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (memory == MAP_FAILED || madvise(memory, PAGES * 4096ul, MADV_NOHUGEPAGE))
+			die("mmap");
+		for (unsigned int i = 0; i < PAGES; i++)
+			memory[i * 4096ul] = 1;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static void read_details(__s32 pid, __u32 what)
+{
+	struct kl_abi_detail call = {
+		.size = sizeof(call),
+		.pid = pid,
+		.what = what,
+		.buffer = (unsigned long)rows,
+		.bytes = KL_DETAIL_BYTES_MAX,
+		.proof = -1,
+	};
+
+	do {
+		if (ioctl(device, KL_IOC_DETAIL, &call))
+			die("KL_IOC_DETAIL");
+		call.bytes = KL_DETAIL_BYTES_MAX;
+	} while (call.flags & KL_DETAIL_MORE);
+}
+
+static void kernlens_frames(pid_t pid)
+{
+	read_details(pid, KL_DETAIL_MAPS);
+	read_details(pid, KL_DETAIL_FRAMES);
+}
+
+static void kernlens_pages(pid_t pid)
+{
+	read_details(pid, KL_DETAIL_MAPS);
+	read_details(pid, KL_DETAIL_PAGES);
+}
+
+static void smaps(pid_t pid)
+{
+	read_file(pid, "smaps");
+}
+
+static int open_proc(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0)
+		die(path);
+	return fd;
+}
+
+/* What pagemap has of a mapping, with the flags and counts of each page, in runs of frames. */
+static void read_mapping(const int fd[3], unsigned long start, unsigned long end)
+{
+	static unsigned long long entry[PAGES], flags[PAGES], count[PAGES];
+	const unsigned long long frame = (1ull << 55) - 1;
+
+	for (unsigned long at = start / 4096; at < end / 4096;) {
+		size_t n = end / 4096 - at < PAGES ? end / 4096 - at : PAGES, next;
+
+		if (pread(fd[0], entry, n * 8, (off_t)at * 8) != (ssize_t)n * 8)
+			return;
+		at += n;
+		for (size_t i = 0; i < n; i = next) {
+			for (next = i + 1;
+			     next < n && (entry[next] & frame) == (entry[next - 1] & frame) + 1;)
+				next++;
+			if (!(entry[i] >> 63))
+				continue;
+			if (pread(fd[1], flags, (next - i) * 8, (off_t)(entry[i] & frame) * 8) <
+				    0 ||
+			    pread(fd[2], count, (next - i) * 8, (off_t)(entry[i] & frame) * 8) < 0)
+				die("kpageflags");
+		}
+	}
+}
+
+static void smaps_and_pages(pid_t pid)
+{
+	unsigned long start, end;
+	char path[64], line[512];
+	FILE *maps;
+	int fd[3];
+
+	smaps(pid);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	fd[0] = open_proc(path);
+	fd[1] = open_proc("/proc/kpageflags");
+	fd[2] = open_proc("/proc/kpagecount");
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	maps = fopen(path, "r");
+	if (!maps)
+		die(path);
+	while (fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && start < 1ul << 47)
+			read_mapping(fd, start, end);
+	fclose(maps);
+	for (int i = 0; i < 3; i++)
+		close(fd[i]);
+}
+
+static void measure_pages(const char *part, const char *what, void (*read_all)(pid_t), pid_t pid)
+{
+	unsigned long long least = ~0ull;
+
+	for (int i = 0; i < TIMES; i++) {
+		unsigned long long begin = cycles(), took;
+
+		read_all(pid);
+		took = cycles() - begin;
+		least = took < least ? took : least;
+	}
+	put(part, what, least, PAGES);
+}
+
 int main(int argc, char **argv)
 {
+	pid_t large;
+
 	static const char *const stat[] = { "stat", NULL }, *const status[] = { "status", NULL },
 				 *const maps[] = { "maps", NULL },
 				 *const all[] = { "stat", "status", "maps", NULL };
@@ -247,5 +383,11 @@ int main(int argc, char **argv)
 	measure_proc("stat, status and maps", all);
 	for (size_t i = 0; i < sizeof(each) / sizeof(*each); i++)
 		measure_one(each[i].name, each[i].id, each[i].n);
+	large = start_large();
+	sleep(2);
+	measure_pages("kernlens", "pages", kernlens_pages, large);
+	measure_pages("kernlens", "pages and frames", kernlens_frames, large);
+	measure_pages("proc", "smaps", smaps, large);
+	measure_pages("proc", "smaps and pages", smaps_and_pages, large);
 	return 0;
 }

@@ -180,6 +180,22 @@ function process_table(   i, name, x, pair)
 	}
 }
 
+# The state of each page of a process.
+function page_table(   x, i, name)
+{
+	x = extra("kernlens", "processes", "pages and frames")
+	if (x == "")
+		return
+	print "\n## Pages\n\nOf a process with 64 MiB in pages of 4 KiB: guest instructions a page, the least of five rounds.\n" > md
+	print "| | instructions | over kernlens |\n|---|---|---|" > md
+	printf "| kernlens, mappings, and state, count and frame of each page | **%d** | |\n", x > md
+	print "| the same without frames | " extra("kernlens", "processes", "pages") " | |" > md
+	for (i = 1; i <= npages; i++) {
+		name = extra("proc", "processes", pages[i])
+		printf "| %s | %d | %.1f times |\n", page_files[i], name, name / x > md
+	}
+}
+
 function write_json(   key, f, comma)
 {
 	print "{\n  \"kernel\": " quoted(release) ",\n  \"unit\": \"guest instructions\",\n  \"results\": [" > json
@@ -204,6 +220,8 @@ BEGIN {
 	switch_rounds = 10000 # as in cost.c
 	per["kmalloc"] = 3
 	per["processes"] = 1
+	npages = split("smaps|smaps and pages", pages, "|")
+	split("/proc: smaps, which has sums only|/proc: smaps, pagemap, kpageflags and kpagecount", page_files, "|")
 	nfiles = split("stat|status|maps|stat, status and maps", files, "|")
 	# The design of 2015, table 2.
 	nparameters = split("process name=82|group id=120|parent process=71|group leader=101|child process=147|" \
@@ -258,6 +276,7 @@ END {
 	work_table()
 	wall_table()
 	process_table()
+	page_table()
 	write_json()
 	check_plain()
 	check_limits()
