@@ -208,7 +208,7 @@ growth
 kl memory -i grown
 expect "by function" 0
 says out '^[0-9,]+ page faults brought [0-9.]+ MiB: [0-9.]+ MiB kept, [0-9.]+ MiB given back$' "the sums"
-says out '^ *6\.[0-9] MiB +[0-9.]+ MiB +[0-9.]+ MiB +[0-9,]+ +[0-9.]+ ms +[0-9.]+ ms +leak_some +memory-growth +memory-growth-[0-9]+$' "who keeps memory"
+says out '^ *6\.[0-9] MiB +[0-9.]+ MiB +[0-9.]+ MiB +[0-9,]+ +[0-9.]+ m?s +[0-9.]+ m?s +leak_some +memory-growth +memory-growth-[0-9]+$' "who keeps memory"
 says out '^ *4\.0 MiB +1 +give_back +memory-growth +memory-growth-[0-9]+$' "who gives it back"
 kl memory -i grown --by stack --top 1
 says out '^6\.[0-9] MiB kept of [0-9.]+ MiB touched in [0-9,]+ page faults by memory-growth-[0-9]+:$' "a stack trace"
