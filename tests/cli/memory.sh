@@ -236,7 +236,7 @@ json "a kernel thread has no memory" '.total.rss == 0 and .mappings == []'
 kl memory
 expect "no process" 2
 kl memory one
-check "what is no number is a command" test "$status" -eq 127
+check "anything but a number is a command" test "$status" -eq 127
 kl memory 1 --csv --json
 expect "two formats" 2
 

@@ -186,7 +186,8 @@ static int check_guard(struct kl_detail *d)
 
 	d->is_tracer = is_tracer(d);
 	if (kl_rights_lack(d->may, kl_detail_needs(what)))
-		return kl_fail(d->why, -EPERM, "kernel stack traces and frame numbers need CAP_SYS_ADMIN");
+		return kl_fail(d->why, -EPERM,
+			       "kernel stack traces and frame numbers need CAP_SYS_ADMIN");
 	if (kl_detail_guard(what) == KL_GUARD_TRACER && !d->is_tracer && has_secrets(d->task))
 		return kl_fail(d->why, -EACCES,
 			       "details of process %d require permission to trace it",

@@ -82,7 +82,7 @@ struct kl_details {
  * kl_details_read - read all details of one kind
  * @device: device
  * @pid: process or thread in the caller's pid namespace
- * @what: enum kl_detail_kind
+ * @what: enum kl_detail_kind; for pages, use kl_page_runs_read()
  * @details: filled in, overwriting its contents; free it with kl_details_deinit()
  *
  * For kinds that require the right to trace the process, /proc/PID/mem or /proc/PID/environ is

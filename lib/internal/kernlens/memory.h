@@ -183,8 +183,10 @@ struct kl_memory_change {
 
 /**
  * kl_memory_compare - compare the pages of two reads of a process
- * @before, @now: the reads
- * @start, @end: addresses; 0 and UINT64_MAX: all
+ * @before: the earlier read
+ * @now: the later one
+ * @start: address from which pages are compared; 0: all
+ * @end: address up to which they are; UINT64_MAX: all
  * @change: filled in
  */
 void kl_memory_compare(const struct kl_memory *before, const struct kl_memory *now, uint64_t start,

@@ -45,6 +45,20 @@ static void remove_number(char *text)
 	*to = 0;
 }
 
+/* Reads any kind; pages have no list. */
+static int read_kind(pid_t pid, u32 what, struct kl_details *list)
+{
+	struct kl_page_runs runs;
+	int error;
+
+	if (what != KL_DETAIL_PAGES && what != KL_DETAIL_FRAMES && what != KL_DETAIL_SHARED_PAGES)
+		return kl_details_read(device, pid, what, list);
+	memset(list, 0, sizeof(*list));
+	error = kl_page_runs_read(device, pid, what, &runs);
+	kl_page_runs_deinit(&runs);
+	return error;
+}
+
 /* Counts the kinds that are answered exactly as for an unused pid. */
 static u32 count_hidden(pid_t pid)
 {
@@ -55,9 +69,9 @@ static u32 count_hidden(pid_t pid)
 	for (u32 what = 1; what < KL_DETAIL_KINDS; what++) {
 		int error[2];
 
-		error[0] = kl_details_read(device, 4000000, what, &list);
+		error[0] = read_kind(4000000, what, &list);
 		snprintf(none, sizeof(none), "%s", kl_error_text());
-		error[1] = kl_details_read(device, pid, what, &list);
+		error[1] = read_kind(pid, what, &list);
 		snprintf(text, sizeof(text), "%s", kl_error_text());
 		kl_details_deinit(&list);
 		remove_number(none);
@@ -70,7 +84,7 @@ static u32 count_hidden(pid_t pid)
 static int error_of(pid_t pid, u32 what)
 {
 	struct kl_details list;
-	int error = kl_details_read(device, pid, what, &list);
+	int error = read_kind(pid, what, &list);
 
 	kl_details_deinit(&list);
 	return error;
@@ -337,7 +351,7 @@ struct race {
 static void look_once(struct race *r, pid_t pid, u32 what)
 {
 	struct kl_details list;
-	int error = kl_details_read(device, pid, what, &list);
+	int error = read_kind(pid, what, &list);
 
 	switch (error) {
 	case 0:
