@@ -2,6 +2,7 @@
 /* Errors, numbers, near matches, and opening the device and traces. */
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -373,6 +374,22 @@ bool cli_read_line(const char *path, char *text, size_t bytes, const char *missi
 	if (file)
 		fclose(file);
 	return has;
+}
+
+char *cli_disk_name(const char *number, const char *boot_id)
+{
+	char id[64], path[64], target[PATH_MAX];
+	ssize_t length;
+
+	if (!cli_read_line("/proc/sys/kernel/random/boot_id", id, sizeof(id), "") ||
+	    strcmp(id, boot_id))
+		return cli_format("%s", number);
+	snprintf(path, sizeof(path), "/sys/dev/block/%s", number);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length <= 0)
+		return cli_format("%s", number);
+	target[length] = 0;
+	return cli_format("%s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
 }
 
 const char *cli_user_name(uint32_t uid)

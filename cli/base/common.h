@@ -140,6 +140,16 @@ const char *cli_clean_comm(const char comm[KL_COMM_LEN]);
  */
 bool cli_read_line(const char *path, char *text, size_t bytes, const char *missing);
 
+/**
+ * cli_disk_name - name of a block device of a trace
+ * @number: "254:0"
+ * @boot_id: of the trace's boot of its machine
+ *
+ * Returns "vda", or the number if the trace is not of this machine's current boot, in which devices
+ * have the names that they had. To be freed.
+ */
+char *cli_disk_name(const char *number, const char *boot_id);
+
 /* Name of a user, valid until the next call; NULL if there is none. */
 const char *cli_user_name(uint32_t uid);
 

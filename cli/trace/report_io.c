@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* kernlens report io: how long requests of block devices take, and how large they are. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../base/cli.h"
 #include "../base/common.h"
@@ -54,35 +52,21 @@ static const struct cli_column worst_columns[] = {
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-/* Is the trace of this boot of this machine, whose devices thus have the same names? */
-static bool is_here(const struct cli_analysis *a)
-{
-	char id[64];
-
-	return cli_read_line("/proc/sys/kernel/random/boot_id", id, sizeof(id), "") &&
-	       !strcmp(id, kl_trace_about(a->trace)->boot_id);
-}
-
 /* Name of a device: "vda", or "254:0". To be freed. */
 static char *device_name(const struct cli_analysis *a, uint32_t dev, bool number)
 {
-	char path[64], target[PATH_MAX];
 	struct kl_buffer text = {};
-	ssize_t length = -1;
+	char *name;
 
 	kl_print_meaning(&text, KL_FORMAT_dev, dev);
 	kl_buffer_add_char(&text, 0);
 	if (text.error)
 		abort();
-	if (!number && is_here(a)) {
-		snprintf(path, sizeof(path), "/sys/dev/block/%s", text.data);
-		length = readlink(path, target, sizeof(target) - 1);
-	}
-	if (length <= 0)
+	if (number)
 		return text.data;
+	name = cli_disk_name(text.data, kl_trace_about(a->trace)->boot_id);
 	kl_buffer_deinit(&text);
-	target[length] = 0;
-	return cli_format("%s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	return name;
 }
 
 static void add_device_name(struct cli_analysis *a, struct cli_rows *rows, uint32_t dev,

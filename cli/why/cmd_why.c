@@ -31,7 +31,7 @@ enum {
 #define INTERRUPTS                                                                 \
 	",irq_handler_entry,irq_handler_exit,irq_softirq_entry,irq_softirq_exit,"  \
 	"timer_hrtimer_expire_entry,timer_hrtimer_expire_exit,timer_expire_entry," \
-	"timer_expire_exit"
+	"timer_expire_exit,block_rq_complete"
 /* What tasks leave to be done later: packets from task to task, and work items. */
 #define LATER                                                                 \
 	",net_dev_queue/name == \"lo\"/,netif_receive_skb/name == \"lo\"/,"   \
@@ -150,9 +150,12 @@ static ssize_t find_task(struct kl_why *why, int32_t tid)
 	return -1;
 }
 
-static int explain(struct why_run *wr, struct kl_why *why, uint64_t first_ns, uint64_t lost)
+static int explain(struct why_run *wr, const struct kl_trace *trace, struct kl_why *why,
+		   uint64_t first_ns, uint64_t lost)
 {
-	struct cli_why report = { .least = wr->least, .lost = lost };
+	struct cli_why report = { .least = wr->least,
+				  .lost = lost,
+				  .boot_id = kl_trace_about(trace)->boot_id };
 	ssize_t task = find_task(why, wr->tid);
 	struct kl_why_node *node;
 	int status;
@@ -198,7 +201,7 @@ static int print(void *context, const char *path)
 		return cli_error(-ENOENT, "no command was run for this trace: which task? -p PID");
 	}
 	why = read_trace(wr, trace, &lost, &first_ns);
-	status = why ? explain(wr, why, first_ns, lost) : CLI_FAILED;
+	status = why ? explain(wr, trace, why, first_ns, lost) : CLI_FAILED;
 	kl_why_destroy(why);
 	kl_trace_close(trace);
 	return status;

@@ -16,8 +16,10 @@ static double percent(const struct cli_why *why, uint64_t ns)
 }
 
 /* A node in words; the command name of a task is made safe for the terminal. */
-static char *in_words(const struct kl_why_node *node)
+static char *in_words(const struct cli_why *why, const struct kl_why_node *node)
 {
+	char *name, *words;
+
 	switch (node->kind) {
 	case KL_WHY_TASK:
 		return cli_format("%s", cli_clean_text(node->text, strlen(node->text)));
@@ -35,6 +37,11 @@ static char *in_words(const struct kl_why_node *node)
 				     cli_format("an interrupt");
 	case KL_WHY_SOFTIRQ:
 		return *node->text ? cli_format("softirq %s", node->text) : cli_format("a softirq");
+	case KL_WHY_DISK:
+		name = cli_disk_name(node->text, why->boot_id);
+		words = cli_format("disk %s", name);
+		free(name);
+		return words;
 	case KL_WHY_IDLE:
 		return cli_format("no task: it was waking up");
 	case KL_WHY_STOPPED:
@@ -52,7 +59,7 @@ static char *in_words(const struct kl_why_node *node)
 static void print_node(const struct cli_why *why, const struct kl_why_node *node,
 		       unsigned int indent, FILE *file)
 {
-	char *words = in_words(node);
+	char *words = in_words(why, node);
 	char time[CLI_NUMBER_MAX];
 	uint64_t rest = 0;
 
@@ -106,9 +113,10 @@ static void add_cause(struct causes *causes, char *text, const struct kl_why_nod
 }
 
 /* A leaf in words that make sense alone. @comm: the task it is about; @reason: its wait, or NULL */
-static char *cause_of(const struct kl_why_node *leaf, const char *comm, const char *reason)
+static char *cause_of(const struct cli_why *why, const struct kl_why_node *leaf, const char *comm,
+		      const char *reason)
 {
-	char *task = cli_format("%s", cli_clean_text(comm, strlen(comm))), *text;
+	char *task = cli_format("%s", cli_clean_text(comm, strlen(comm))), *text, *disk;
 
 	switch (leaf->kind) {
 	case KL_WHY_RUNNING:
@@ -129,6 +137,11 @@ static char *cause_of(const struct kl_why_node *leaf, const char *comm, const ch
 						"an interrupt",
 				  reason ? reason : "");
 		break;
+	case KL_WHY_DISK:
+		disk = cli_disk_name(leaf->text, why->boot_id);
+		text = cli_format("%s waiting for disk %s (%s)", task, disk, reason ? reason : "");
+		free(disk);
+		break;
 	case KL_WHY_IDLE:
 		text = cli_format("CPUs waking up");
 		break;
@@ -142,11 +155,11 @@ static char *cause_of(const struct kl_why_node *leaf, const char *comm, const ch
 	return text;
 }
 
-static void collect(const struct kl_why_node *node, const char *comm, const char *reason,
-		    struct causes *causes)
+static void collect(const struct cli_why *why, const struct kl_why_node *node, const char *comm,
+		    const char *reason, struct causes *causes)
 {
 	if (!node->n || node->kind == KL_WHY_RUNNING) {
-		add_cause(causes, cause_of(node, comm, reason), node);
+		add_cause(causes, cause_of(why, node, comm, reason), node);
 		return;
 	}
 	if (node->kind == KL_WHY_TASK)
@@ -154,7 +167,7 @@ static void collect(const struct kl_why_node *node, const char *comm, const char
 	if (node->kind == KL_WHY_WAIT)
 		reason = node->text;
 	for (size_t i = 0; i < node->n; i++)
-		collect(node->child[i], comm, reason, causes);
+		collect(why, node->child[i], comm, reason, causes);
 }
 
 static int by_time(const void *a, const void *b)
@@ -182,7 +195,7 @@ static struct causes causes_of(const struct cli_why *why)
 		.cause = cli_alloc(count_leaves(why->node) * sizeof(struct cause)),
 	};
 
-	collect(why->node, why->node->text, NULL, &causes);
+	collect(why, why->node, why->node->text, NULL, &causes);
 	qsort(causes.cause, causes.n, sizeof(*causes.cause), by_time);
 	return causes;
 }
@@ -236,9 +249,9 @@ static json_t *json_node(const struct kl_why_node *node)
 		[KL_WHY_TASK] = "task",		[KL_WHY_RUNNING] = "running",
 		[KL_WHY_RUNNABLE] = "runnable", [KL_WHY_WAIT] = "wait",
 		[KL_WHY_TIMER] = "timer",	[KL_WHY_IRQ] = "irq",
-		[KL_WHY_SOFTIRQ] = "softirq",	[KL_WHY_IDLE] = "idle",
-		[KL_WHY_STOPPED] = "stopped",	[KL_WHY_FUNCTION] = "function",
-		[KL_WHY_UNKNOWN] = "unknown",
+		[KL_WHY_SOFTIRQ] = "softirq",	[KL_WHY_DISK] = "disk",
+		[KL_WHY_IDLE] = "idle",		[KL_WHY_STOPPED] = "stopped",
+		[KL_WHY_FUNCTION] = "function", [KL_WHY_UNKNOWN] = "unknown",
 	};
 	json_t *object = json_pack("{s:s, s:o, s:I, s:I, s:I}", "kind", kinds[node->kind], "text",
 				   cli_json_text(node->text), "ns", (json_int_t)node->ns,

@@ -153,8 +153,8 @@ static const struct row calls[] = {
 	{ "msgsnd", "message queue" },
 	{ "mq_*", "message queue" },
 	{ "sem*", "semaphore" },
-	{ "fsync", "disk" },
-	{ "fdatasync", "disk" },
+	{ "fsync", KL_LATENCY_FSYNC },
+	{ "fdatasync", KL_LATENCY_FSYNC },
 	{ "sync*", "disk" },
 	{ "flock", "file lock" },
 };
@@ -203,6 +203,22 @@ static const char *name_of_call(const struct kl_schema *schema, int32_t syscall)
 		       NULL;
 }
 
+/*
+ * What fsync() waits for depends on the file system: its pages, the journal, a request. The call
+ * says more to its user.
+ */
+static const char *with_call(const char *reason, const char *call)
+{
+	static const char *const storage[] = { "page", "writeback", "journal", "disk" };
+
+	if (!reason || !call || (strcmp(call, "fsync") && strcmp(call, "fdatasync")))
+		return reason;
+	for (size_t i = 0; i < sizeof(storage) / sizeof(*storage); i++)
+		if (!strcmp(reason, storage[i]))
+			return KL_LATENCY_FSYNC;
+	return reason;
+}
+
 const char *kl_latency_syscall(const struct kl_schema *schema,
 			       const struct kl_abi_latency_entry *entry)
 {
@@ -220,7 +236,7 @@ const char *kl_latency_reason_at(const struct kl_schema *schema, const char *fun
 		by_call = find(calls, sizeof(calls) / sizeof(*calls), call);
 		reason = by_call ? by_call : reason ? reason : call;
 	}
-	return reason ? reason : function;
+	return reason ? with_call(reason, call) : function;
 }
 
 const char *kl_latency_reason(const struct kl_stacks *stacks, const struct kl_schema *schema,
@@ -235,5 +251,5 @@ const char *kl_latency_reason(const struct kl_stacks *stacks, const struct kl_sc
 		reason = "disk";
 	if (!reason)
 		reason = call ? call : kl_latency_state_name(entry->state);
-	return reason;
+	return with_call(reason, call);
 }

@@ -29,7 +29,8 @@ static uint32_t add_thread(struct kl_why *why, int32_t tid, uint64_t ns)
 		return KL_WHY_NO_TASK;
 	why->thread = grown;
 	grown[why->n] = (struct kl_why_thread){ .is = { .tid = tid, .comm = "", .begin_ns = ns },
-						.parent = KL_WHY_NO_TASK };
+						.parent = KL_WHY_NO_TASK,
+						.call = -1 };
 	return (uint32_t)why->n++;
 }
 
@@ -153,12 +154,15 @@ static int add_turn(struct kl_why *why, const struct kl_event *event, uint32_t t
 
 /* ------------------------------------------------------------------ switches */
 
-/* From the stack trace, if there is one, else from where the task waits and its system call. */
-static const char *reason_of(const struct kl_why *why, const struct kl_event *event)
+/*
+ * From the stack trace, if there is one, else from where the task waits and its system call: the
+ * variable or, if the trace does not have it, the last one of which it has the entry.
+ */
+static const char *reason_of(const struct kl_why *why, const struct kl_event *event, int32_t call)
 {
 	const struct kl_abi_latency_entry entry = {
 		.kstack = (uint32_t)kl_variable_of(event, why->kstack),
-		.syscall = why->syscall < 0 ? -1 : (int32_t)kl_variable_of(event, why->syscall),
+		.syscall = why->syscall < 0 ? call : (int32_t)kl_variable_of(event, why->syscall),
 		.state = KL_LATENCY_INTERRUPTIBLE,
 	};
 	const struct kl_address *place;
@@ -197,7 +201,7 @@ static int leave_cpu(struct kl_why *why, const struct kl_event *event, int64_t t
 		return begin(thread, KL_WHY_STATE_STOPPED, event->ns);
 	error = begin(thread, KL_WHY_STATE_ASLEEP, event->ns);
 	if (!error)
-		last_of(thread)->reason = reason_of(why, event);
+		last_of(thread)->reason = reason_of(why, event, thread->call);
 	return error;
 }
 
@@ -230,7 +234,8 @@ static int add_switch(struct kl_why *why, const struct kl_event *event)
 
 	if (kl_event_field(event, "prev_tid", &prev) || kl_event_field(event, "next_tid", &next))
 		return 0;
-	if (prev.number)
+	error = kl_why_leave_interrupts(why, event);
+	if (!error && prev.number)
 		error = leave_cpu(why, event, (int64_t)prev.number);
 	if (error)
 		return error;
@@ -301,6 +306,42 @@ static int add_exit(struct kl_why *why, const struct kl_event *event)
 	return 0;
 }
 
+/* -------------------------------------------------------------- system calls */
+
+static int enter_call(struct kl_why *why, const struct kl_event *event)
+{
+	struct kl_why_thread *thread = kl_why_running(why, event, event->task.tid);
+
+	if (!thread)
+		return -ENOMEM;
+	thread->call = (int32_t)(event->event_class->id - KL_EV_SYSCALL_ENTRY);
+	return 0;
+}
+
+static int leave_call(struct kl_why *why, const struct kl_event *event)
+{
+	struct kl_why_thread *thread = kl_why_running(why, event, event->task.tid);
+
+	if (!thread)
+		return -ENOMEM;
+	thread->call = -1;
+	return 0;
+}
+
+/* rt_sigreturn() goes back to what the signal interrupted; the kernel reports no exit. */
+static void choose_calls(struct kl_why *why)
+{
+	const struct kl_class *event = NULL;
+
+	while ((event = kl_schema_next(why->schema, event))) {
+		if (!strcmp(event->name, "syscall_entry_rt_sigreturn") ||
+		    !strncmp(event->name, "syscall_exit_", strlen("syscall_exit_")))
+			why->add[event->id] = leave_call;
+		else if (!strncmp(event->name, "syscall_entry_", strlen("syscall_entry_")))
+			why->add[event->id] = enter_call;
+	}
+}
+
 /* ------------------------------------------------------------------ creation */
 
 void kl_why_choose(struct kl_why *why, const struct kl_why_adder *adder, size_t n)
@@ -340,6 +381,8 @@ struct kl_why *kl_why_create(const struct kl_schema *schema)
 	why->wchan = kl_schema_find_variable(schema, "wchan");
 	why->syscall = kl_schema_find_variable(schema, "syscall");
 	why->in_irq = kl_schema_find_variable(schema, "in_irq");
+	if (why->syscall < 0)
+		choose_calls(why);
 	return why;
 }
 

@@ -70,12 +70,14 @@ struct kl_why_sample {
 /**
  * struct kl_why_thread - a task and its timeline
  * @parent: who has created it, or KL_WHY_NO_TASK if that was before the trace
+ * @call: the system call that it is in, by its number, or -1: unknown or none
  * @woken: it has been woken since it began to run. Either it did not sleep then, or it does from
  *         the next switch on, and the wakeup has come before that
  */
 struct kl_why_thread {
 	struct kl_why_task is;
 	uint32_t parent;
+	int32_t call;
 	bool woken;
 	struct kl_why_segment *segment;
 	size_t n;
@@ -98,8 +100,10 @@ struct kl_why_turn {
 /**
  * struct kl_why_cpu - what a CPU did
  * @irq: name of the device whose interrupt is handled, or NULL
+ * @vector: an interrupt without a device is handled, such as one of another CPU
  * @softirq: name of the softirq that runs, or NULL
  * @timer: the functions of how many timers run
+ * @disk: number of the disk that has completed a request in this softirq or timer, or NULL
  * @sender: who has sent the packet that is being received, if that is known
  */
 struct kl_why_cpu {
@@ -108,7 +112,9 @@ struct kl_why_cpu {
 	size_t room;
 	const char *irq;
 	const char *softirq;
+	const char *disk;
 	unsigned int timer;
+	bool vector;
 	struct kl_why_cause sender;
 };
 
@@ -165,6 +171,9 @@ int kl_why_keep_text(struct kl_why *why, const struct kl_event *event, const cha
 
 /* What did the thing that an event reports: a task, or an interrupt. */
 int kl_why_cause_of(struct kl_why *why, const struct kl_event *event, struct kl_why_cause *cause);
+
+/* At a switch of tasks. */
+int kl_why_leave_interrupts(struct kl_why *why, const struct kl_event *event);
 
 /* Have the events of the schema that are among @n adders added by them. */
 void kl_why_choose(struct kl_why *why, const struct kl_why_adder *adder, size_t n);

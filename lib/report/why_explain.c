@@ -145,7 +145,7 @@ static int explain_runnable(const struct kl_why *why, const struct kl_why_segmen
 /*
  * Was the wakeup at the end of a segment in vain: the task sleeps again for the same reason? What
  * ends a wait for a child or a futex ends the system call, too. Who waits for a page is woken only
- * if it can go on, and may then wait for the next page.
+ * if it can go on, and may then wait for the next page, as fsync() does.
  */
 static bool is_in_vain(const struct kl_why_thread *thread, size_t at)
 {
@@ -153,7 +153,7 @@ static bool is_in_vain(const struct kl_why_thread *thread, size_t at)
 	uint64_t ran = 0;
 
 	if (!strcmp(wait->reason, "child") || !strcmp(wait->reason, "futex") ||
-	    !strcmp(wait->reason, "page"))
+	    !strcmp(wait->reason, "page") || !strcmp(wait->reason, KL_LATENCY_FSYNC))
 		return false;
 	for (size_t i = at + 1; i < thread->n; i++) {
 		const struct kl_why_segment *segment = &thread->segment[i];

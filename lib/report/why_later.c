@@ -25,15 +25,27 @@ struct request {
 
 /* -------------------------------------------------------------------- causes */
 
+/* Without the variable, what began and ended on the CPU says it. The idle task wakes none. */
+static uint64_t context_of(const struct kl_why *why, const struct kl_event *event,
+			   const struct kl_why_cpu *cpu)
+{
+	if (why->in_irq >= 0)
+		return kl_variable_of(event, why->in_irq);
+	if (cpu->irq || cpu->timer || cpu->vector)
+		return IN_IRQ;
+	return cpu->softirq ? IN_SOFTIRQ : event->task.tid ? 0 : IN_IRQ;
+}
+
 int kl_why_cause_of(struct kl_why *why, const struct kl_event *event, struct kl_why_cause *cause)
 {
 	const struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
-	const uint64_t context = kl_variable_of(event, why->in_irq);
 	const struct kl_why_thread *thread;
 	const char *name;
+	uint64_t context;
 
 	if (!cpu)
 		return -ENOMEM;
+	context = context_of(why, event, cpu);
 	*cause = (struct kl_why_cause){ .ns = event->ns, .thread = KL_WHY_NO_TASK };
 	if (!context && event->task.tid) {
 		thread = kl_why_running(why, event, event->task.tid);
@@ -45,6 +57,11 @@ int kl_why_cause_of(struct kl_why *why, const struct kl_event *event, struct kl_
 	}
 	if (context == IN_SOFTIRQ && cpu->sender.ns) {
 		*cause = cpu->sender;
+		return 0;
+	}
+	if (cpu->disk && (cpu->timer || context == IN_SOFTIRQ)) {
+		cause->kind = KL_WHY_DISK;
+		cause->text = cpu->disk;
 		return 0;
 	}
 	name = context == IN_IRQ ? cpu->irq : cpu->softirq;
@@ -73,6 +90,26 @@ static int leave_irq(struct kl_why *why, const struct kl_event *event)
 	return 0;
 }
 
+static int enter_vector(struct kl_why *why, const struct kl_event *event)
+{
+	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
+
+	if (!cpu)
+		return -ENOMEM;
+	cpu->vector = true;
+	return 0;
+}
+
+static int leave_vector(struct kl_why *why, const struct kl_event *event)
+{
+	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
+
+	if (!cpu)
+		return -ENOMEM;
+	cpu->vector = false;
+	return 0;
+}
+
 static int leave_softirq(struct kl_why *why, const struct kl_event *event)
 {
 	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
@@ -80,6 +117,7 @@ static int leave_softirq(struct kl_why *why, const struct kl_event *event)
 	if (!cpu)
 		return -ENOMEM;
 	cpu->softirq = NULL;
+	cpu->disk = NULL;
 	cpu->sender.ns = 0;
 	return 0;
 }
@@ -99,6 +137,7 @@ static int enter_timer(struct kl_why *why, const struct kl_event *event)
 	if (!cpu)
 		return -ENOMEM;
 	cpu->timer++;
+	cpu->disk = NULL;
 	return 0;
 }
 
@@ -110,7 +149,36 @@ static int leave_timer(struct kl_why *why, const struct kl_event *event)
 		return -ENOMEM;
 	if (cpu->timer)
 		cpu->timer--;
+	cpu->disk = NULL;
 	return 0;
+}
+
+/* The interrupt of a device has its name; a softirq or timer does not say which disk it is for. */
+static int complete_request(struct kl_why *why, const struct kl_event *event)
+{
+	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
+
+	if (!cpu)
+		return -ENOMEM;
+	return cpu->irq && !cpu->timer ? 0 : kl_why_keep_text(why, event, "dev", &cpu->disk);
+}
+
+/*
+ * Interrupts have ended when tasks switch, even if the trace lost the event that says so. Softirqs
+ * of a real-time kernel have not, but only a trace with the variable says when these wake a task.
+ */
+int kl_why_leave_interrupts(struct kl_why *why, const struct kl_event *event)
+{
+	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
+
+	if (!cpu)
+		return -ENOMEM;
+	if (why->in_irq >= 0)
+		return 0;
+	cpu->irq = NULL;
+	cpu->vector = false;
+	cpu->timer = 0;
+	return leave_softirq(why, event);
 }
 
 /* ------------------------------------------------------------------- packets */
@@ -147,16 +215,19 @@ static bool is_loopback(const struct kl_event *event)
 /* What a softirq sends, such as an acknowledgment, has no sender. */
 static int send_packet(struct kl_why *why, const struct kl_event *event)
 {
+	const struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
 	struct request *request;
 	int error;
 
+	if (!cpu)
+		return -ENOMEM;
 	if (!is_loopback(event))
 		return 0;
 	request = request_of(&why->packets, event, "skbaddr", &error);
 	if (!request)
 		return error;
 	request->by.ns = 0;
-	return kl_variable_of(event, why->in_irq) ? 0 : kl_why_cause_of(why, event, &request->by);
+	return context_of(why, event, cpu) ? 0 : kl_why_cause_of(why, event, &request->by);
 }
 
 static int receive_packet(struct kl_why *why, const struct kl_event *event)
@@ -292,6 +363,19 @@ static int add_tick(struct kl_why *why, const struct kl_event *event)
 
 /* ------------------------------------------------------------------- choosing */
 
+static void choose_vector(struct kl_why *why, const struct kl_class *event)
+{
+	static const char prefix[] = "x86_irq_vectors_";
+	const char *end = strrchr(event->name, '_');
+
+	if (strncmp(event->name, prefix, sizeof(prefix) - 1) || !end)
+		return;
+	if (!strcmp(end, "_entry"))
+		why->add[event->id] = enter_vector;
+	else if (!strcmp(end, "_exit"))
+		why->add[event->id] = leave_vector;
+}
+
 void kl_why_choose_later(struct kl_why *why)
 {
 	static const struct kl_why_adder adders[] = {
@@ -303,6 +387,7 @@ void kl_why_choose_later(struct kl_why *why)
 		{ "timer_hrtimer_expire_exit", leave_timer },
 		{ "timer_expire_entry", enter_timer },
 		{ "timer_expire_exit", leave_timer },
+		{ "block_rq_complete", complete_request },
 		{ "net_dev_queue", send_packet },
 		{ "netif_receive_skb", receive_packet },
 		{ "workqueue_queue_work", queue_work },
@@ -315,7 +400,9 @@ void kl_why_choose_later(struct kl_why *why)
 	const struct kl_class *event = NULL;
 
 	kl_why_choose(why, adders, sizeof(adders) / sizeof(*adders));
-	while ((event = kl_schema_next(why->schema, event)))
+	while ((event = kl_schema_next(why->schema, event))) {
+		choose_vector(why, event);
 		if (kl_profile_is_tick(event))
 			why->add[event->id] = add_tick;
+	}
 }

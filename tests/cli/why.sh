@@ -54,6 +54,12 @@ kl record -a -o without -e sched_switch --duration 0.2
 kl why without
 expect "without a command" 1
 says err 'which task\? -p PID' "the task has to be named"
+kl record -a -o default -- sh -c 'sleep 0.3; python3 -c "import select; select.poll().poll(200)"; exit 0'
+kl why --json default
+json "a trace of the default events: which calls a command waited in" '[.task | recurse(.parts[]) |
+	select(.kind == "wait") | .text] | contains(["child", "nanosleep", "poll"])'
+json "and that timers ended them" '[.task | recurse(.parts[]) | select(.kind == "wait" and
+	(.text == "nanosleep" or .text == "poll")) | .parts[] | select(.kind == "timer").ns] | add > 4.5e8'
 kl why
 expect "neither a command nor a process" 2
 kl why -p 1,2

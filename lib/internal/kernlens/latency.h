@@ -82,6 +82,9 @@ const char *kl_latency_state_name(unsigned int state);
 /* What kl_latency_reason() returns for an idle kernel thread. */
 #define KL_LATENCY_NO_WORK "no work"
 
+/* The reason of waits of fsync() and fdatasync(). */
+#define KL_LATENCY_FSYNC "fsync"
+
 /**
  * kl_latency_reason_at - what a wait was for, from where it was
  * @schema: names system calls

@@ -23,6 +23,7 @@ enum kl_why_kind {
 	KL_WHY_TIMER,
 	KL_WHY_IRQ, /* a device, by the name of its interrupt */
 	KL_WHY_SOFTIRQ,
+	KL_WHY_DISK, /* by its number; completed a request in a softirq or timer */
 	KL_WHY_IDLE, /* the CPU was idle, or about to switch */
 	KL_WHY_STOPPED,
 	KL_WHY_FUNCTION, /* below KL_WHY_RUNNING, estimated from ticks; "FUNCTION (FILE)" */

@@ -15,6 +15,7 @@
 #   lib-strace   system calls, signals and exits as strace prints them
 #   lib-profile  samples by function, object, task and CPU; trees of calls
 #   lib-why      where the time of a task went: waits, chains, CPUs, doubts
+#   lib-why_later  what is behind wakeups: interrupts, disks, packets, work items, system calls
 #   lib-reports  waits for CPUs, states of tasks, histograms, with damage and bounds
 #   lib-report_devices  the same for disks, interrupts, memory and the network
 #   lib-locks    waits for locks: pairs, owners, types, times, groups
@@ -39,7 +40,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest pack pack_hostile variables print strace profile why reports report_devices locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch set program path \
+LIB_TEST_NAMES := config schema trace manifest pack pack_hostile variables print strace profile why why_later reports report_devices locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch set program path \
 	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
@@ -55,6 +56,9 @@ $(foreach name,path edge,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-a
 
 $(foreach name,reports report_devices growth,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/feed.c
+
+$(foreach name,why why_later,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
+		tests/unit/lib/why_feed.c
 
 $(BUILD)/tests/lib-trace $(BUILD)/tests/lib-trace-asan: tests/unit/lib/babeltrace.c
 
