@@ -23,10 +23,17 @@ alone() {
 	chmod 755 "$folder"
 	exec env LC_ALL=C "${as[@]}" "$folder/alone" --library-path "$folder" "$folder/$program" "$@"
 }
-# stop PID NAME: stops a process once it executes a program, and sleeps.
+# settled PID: has it stopped growing?
+settled() {
+	local before
+	before=$(grep VmRSS "/proc/$1/status")
+	sleep 0.5
+	[[ $before == "$(grep VmRSS "/proc/$1/status")" ]]
+}
+# stop PID NAME: stops a process once it executes a program, and has started.
 stop() {
 	wait_until grep -qx "$2" "/proc/$1/comm"
-	wait_until grep -q '^State:.S' "/proc/$1/status"
+	wait_until settled "$1"
 	kill -STOP "$1"
 	wait_until grep -q '^State:.T' "/proc/$1/status"
 }
