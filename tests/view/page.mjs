@@ -140,7 +140,7 @@ const target = await browser.evaluate(`(async () => {
 	const place = placeOf(track, scroller.scrollTop), box = canvas.getBoundingClientRect();
 
 	return { x: box.left + (toX(spans.begin[i]) + toX(spans.end[i])) / 2, y: box.top + place.y + place.height / 2,
-		i, index: track.index, title: trackTitle(track), pixel: [(toX(spans.begin[i]) + toX(spans.end[i])) / 2, place.y + 2] };
+		i, index: track.index, title: trackTitle(track), link: [track.kind, track.id, Math.round((spans.begin[i] + spans.end[i]) / 2)].join(':'), pixel: [(toX(spans.begin[i]) + toX(spans.end[i])) / 2, place.y + 2] };
 })()`);
 
 await browser.click(target.x, target.y);
@@ -223,7 +223,7 @@ else
 
 // ------------------------------------------------------------- links, pictures
 
-await browser.open(`${url}#t=1000000-2000000&s=${target.index}:${target.i}&r=1100000-1200000`);
+await browser.open(`${url}#t=1000000-2000000&s=${target.link}&r=1100000-1200000`);
 check('a link shows its time, range and selection', await browser.until(
 	`view.from === 1000000 && view.to === 2000000 && view.range && view.range[1] === 1200000 && view.selected?.i === ${target.i}`),
 await browser.evaluate('[view.from, view.to, view.range, view.selected?.i]'));

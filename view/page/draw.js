@@ -310,9 +310,13 @@ function drawLane(painter, lane, y) {
 	const scale = (view.width - GUTTER) / (view.to - view.from);
 	const left = GUTTER - view.from * scale;
 
-	if (!spans) {
+	if (!track.isLoaded())
 		track.load().then(requestDraw);
-		painter.rect(GUTTER, y, view.width - GUTTER, height, colour('raised'));
+	if (isDense(track))
+		drawDensity(painter, track, y, height);
+	if (!spans) {
+		if (!isDense(track))
+			painter.rect(GUTTER, y, view.width - GUTTER, height, colour('raised'));
 		return;
 	}
 	if (columns.width !== view.width)
@@ -331,28 +335,58 @@ function drawLane(painter, lane, y) {
 	columns.draw(painter, track, y, height, 1 / scale);
 }
 
+// Where the trace has not been read yet: how many records the CPU has there.
+function drawDensity(painter, track, y, height) {
+	const counts = about.density[track.id], width = about.ns / counts.length;
+	const most = counts.reduce((a, b) => Math.max(a, b), 1);
+
+	if (about.complete || windowHas(view.from, view.to))
+		return;
+	for (let x = Math.max(GUTTER, Math.floor(toX(about.done))); x < view.width; x++) {
+		const n = counts[Math.floor(toTime(x + 0.5) / width)];
+
+		if (n)
+			painter.column(x, y, height, colour('dim'), 0.15 + 0.6 * n / most);
+	}
+	painter.columns(y, height);
+}
+
+// Over what has not been read yet.
+function drawUnread(painter) {
+	const x = Math.max(GUTTER, toX(about.done || 0));
+
+	if (!served || about.complete || windowHas(view.from, view.to) || x >= view.width)
+		return;
+	painter.rect(x, RULER, view.width - x, view.height, colour('dim'), 0.08);
+	painter.rect(x, RULER, 1, view.height, colour('accent'));
+	painter.text(x + 8, view.height - 14, `not read yet (${Math.round(100 * (about.done || 0) / Math.max(about.ns, 1))}% read); zoom in to read a part at once`,
+		colour('text'));
+}
+
 // Steps from value to value, between the least and the greatest; in a pixel, from its least to its
 // greatest.
 function drawCurve(painter, lane, y) {
 	const { counter, height } = lane, { points } = counter;
 
-	if (!points) {
+	if (!counter.loading)
 		counter.load().then(requestDraw);
+	if (!points)
 		return;
-	}
 	const scale = (height - 1) / (points.most - points.least || 1);
 	const toY = (value) => height - 1 - (value - points.least) * scale;
 	const top = new Float64Array(view.width).fill(height), low = new Float64Array(view.width);
 	let i = Math.max(0, counter.at(view.from));
 
-	for (let x = GUTTER; x < view.width; x++) {
+	const end = served && !about.complete ? Math.min(view.width, toX(about.done)) : view.width;
+
+	for (let x = GUTTER; x < end; x++) {
 		const until = toTime(x + 1);
 
-		if (i >= counter.n || points.time[i] >= until)
+		if (i >= points.time.length || points.time[i] >= until)
 			continue;
 		let least = points.value[i], most = least;
 
-		while (i + 1 < counter.n && points.time[i + 1] < until) {
+		while (i + 1 < points.time.length && points.time[i + 1] < until) {
 			least = Math.min(least, points.value[++i]);
 			most = Math.max(most, points.value[i]);
 		}
@@ -479,6 +513,7 @@ function paint(painter) {
 	}
 	painter.rect(GUTTER - 1, RULER, 1, view.height, colour('line'));
 	drawOver(painter, top);
+	drawUnread(painter);
 	drawRuler(painter);
 }
 

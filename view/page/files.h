@@ -24,6 +24,8 @@ VIEW_PAGE_FILE(head);
 VIEW_PAGE_FILE(style);
 VIEW_PAGE_FILE(body);
 VIEW_PAGE_FILE(data);
+VIEW_PAGE_FILE(source);
+VIEW_PAGE_FILE(server);
 VIEW_PAGE_FILE(rows);
 VIEW_PAGE_FILE(draw);
 VIEW_PAGE_FILE(panel);

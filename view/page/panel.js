@@ -71,7 +71,7 @@ function trackTitle(track) {
 		return `disk ${track.device}`;
 	if (track.kind === 'mark' || track.kind === 'loss')
 		return track.kind === 'mark' ? 'marks' : 'lost records';
-	const thread = threads.find((each) => each.tid === track.id);
+	const thread = threadOf(track.id);
 
 	return thread ? threadTitle(thread) : String(track.id);
 }
@@ -174,6 +174,11 @@ async function showDetails(put) {
 
 // ---------------------------------------------------------------------- sums
 
+// Has the server not read up to a time, and nothing else has it?
+function isUnread(to) {
+	return Boolean(served) && !about.complete && to > about.done && !windowHas(view.from, view.to);
+}
+
 // Sums of a range: processes by state, CPUs, and system calls with percentiles.
 async function sumsOf(from, to) {
 	const processes = new Map(), cpus = [], calls = new Map();
@@ -182,7 +187,7 @@ async function sumsOf(from, to) {
 	for (const track of tracks) {
 		if (!['thread', 'cpu', 'syscall'].includes(track.kind))
 			continue;
-		const spans = await track.load();
+		const spans = await track.partFor(from, to).spans();
 
 		if (track.kind === 'syscall') {
 			inexact = addCalls(calls, spans, from, to) || inexact;
@@ -194,7 +199,7 @@ async function sumsOf(from, to) {
 			cpus.push([track.id, times.reduce((sum, time) => sum + time, 0)]);
 			continue;
 		}
-		const thread = threads.find((each) => each.tid === track.id);
+		const thread = threadOf(track.id);
 
 		if (!processes.has(thread.pid))
 			processes.set(thread.pid, { pid: thread.pid, name: thread.name, times: new Float64Array(CLASSES.length) });
@@ -207,7 +212,7 @@ async function sumsOf(from, to) {
 	for (const call of calls.values())
 		call.lengths.sort((a, b) => a - b);
 	return { processes: [...processes.values()], cpus: cpus.sort((a, b) => a[0] - b[0]), calls: [...calls.values()],
-		inexact: inexact || about.resolution > 0 };
+		inexact: inexact || (about.resolution > 0 && !windowHas(from, to)), unread: isUnread(to) };
 }
 
 function addCalls(calls, spans, from, to) {
@@ -241,6 +246,7 @@ async function showSums(put) {
 	const calls = sums.calls.sort((a, b) => b.time - a.time).slice(0, 50);
 
 	put(make('h2', {}, `${view.range ? 'Selection' : 'What is shown'}: ${showTime(to - from)} from ${showPoint(from, 1000)}`),
+		sums.unread ? make('p', {}, 'The trace has not been read up to here yet.') : null,
 		sums.inexact ? make('p', {}, 'Spans that are merged count in part at the ends of the range; merged calls have the length of all together.') : null,
 		make('div', { class: 'columns' },
 			make('div', {}, tableOf(['>pid', 'process', '>running', '>ready', '>sleeping', '>blocked'],

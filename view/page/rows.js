@@ -39,8 +39,8 @@ function makeGroup(title, members, open) {
 
 function cpuGroup() {
 	const find = (kind, id) => tracks.find((track) => track.kind === kind && track.id === id);
-	const ids = [...new Set(tracks.filter((track) => ['cpu', 'irq', 'softirq'].includes(track.kind) && track.n)
-		.map((track) => track.id))].sort((a, b) => a - b);
+	const ids = [...new Set(tracks.filter((track) => ['cpu', 'irq', 'softirq'].includes(track.kind) &&
+		(track.n || isDense(track))).map((track) => track.id))].sort((a, b) => a - b);
 
 	return makeGroup('CPUs', ids.flatMap((id) => [makeRow(`CPU ${id}`, 1,
 		[[find('cpu', id)], [find('irq', id), true], [find('softirq', id), true]]), ...curveRows('cpu', id, 2)]), true);
@@ -88,12 +88,30 @@ function processGroups() {
 }
 
 function diskRows() {
-	return byKind('disk').map((track) => makeRow(track.id % 16 ? '' : `disk ${track.device}`, 0, [[track]]));
+	return byKind('disk').filter((track) => track.n).map((track) => makeRow(track.id % 16 ? '' : `disk ${track.device}`, 0, [[track]]));
 }
 
-const allRows = [
-	...byKind('loss').map((track) => makeRow(track.id ? `lost, CPU ${track.id - 1}` : 'missed', 0, [[track]])),
-	...byKind('mark').map((track) => makeRow('marks', 0, [[track]])),
+// Does the page know how many records a CPU has, before they are read?
+function isDense(track) {
+	return track.kind === 'cpu' && Boolean(about.density && about.density[track.id]);
+}
+
+let allRows = [];
+
+// Groups stay open or closed.
+function makeRows() {
+	const before = new Map(allRows.filter((row) => row.members).map((row) => [row.pid || row.title, row.open]));
+
+	allRows = listRows();
+	for (const row of allRows)
+		if (row.members && before.has(row.pid || row.title))
+			row.open = before.get(row.pid || row.title);
+	layOut();
+}
+
+const listRows = () => [
+	...byKind('loss').filter((track) => track.n).map((track) => makeRow(track.id ? `lost, CPU ${track.id - 1}` : 'missed', 0, [[track]])),
+	...byKind('mark').filter((track) => track.n).map((track) => makeRow('marks', 0, [[track]])),
 	cpuGroup(),
 	...curveRows('system', 0, 0),
 	...diskRows(),
@@ -128,7 +146,5 @@ function rowOf(track) {
 }
 
 function threadTrack(tid, kind = 'thread') {
-	return tracks.find((track) => track.kind === kind && track.id === tid);
+	return tracks[trackNumbers.get(`${kind} ${tid}`)];
 }
-
-layOut();

@@ -55,7 +55,9 @@
 #include <kernlens/stack_store.h>
 #include <kernlens/states_report.h>
 #include <kernlens/timeline.h>
+#include <kernlens/timeline_index.h>
 #include <kernlens/trace_folder.h>
+#include <kernlens/trace_place.h>
 #include <kernlens/watch.h>
 #include <kernlens/why.h>
 

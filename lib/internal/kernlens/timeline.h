@@ -109,4 +109,14 @@ typedef int (*kl_timeline_fn)(void *context, const void *bytes, size_t length);
 int kl_timeline_write(struct kl_timeline *timeline, const char *title, kl_timeline_fn write,
 		      void *context);
 
+/**
+ * kl_timeline_write_bytes - write the data as a page requests it from a server
+ * @timeline: finished, or in progress
+ * @write: called with each part
+ * @context: passed to it
+ *
+ * Returns 0, -ENOMEM, or what @write returned.
+ */
+int kl_timeline_write_bytes(struct kl_timeline *timeline, kl_timeline_fn write, void *context);
+
 #endif /* KERNLENS_TIMELINE_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The parts of a timeline. build.c and devices.c find spans in the events, tracks.c holds them,
- * records.c holds the records, and write.c writes both.
+ * records.c holds the records, and write.c writes both. index.c makes timelines of parts of a
+ * trace, which begin with the state that seed.c has kept.
  */
 #ifndef KL_LIB_REPORT_TIMELINE_H
 #define KL_LIB_REPORT_TIMELINE_H
@@ -222,6 +223,8 @@ struct kl_timeline {
 	const struct kl_timeline_sink *sink; /* NULL: everything is kept */
 	size_t bytes;
 	bool partial;
+	bool growing; /* what is in progress is written, too */
+	uint64_t keep_ns; /* spans that end before this are counted, but not kept */
 	struct kl_timeline_counts counts;
 	uint64_t first_ns;
 	uint64_t last_ns; /* since the first event */
@@ -289,6 +292,19 @@ uint64_t kl_timeline_time(const struct kl_timeline *t, uint64_t ns);
 /* A text field of an event, copied to @text. */
 const char *kl_timeline_text(const struct kl_event *event, const char *name, char text[128]);
 
+/*
+ * A thread with what an event says of it; @pid: 0, and @comm: NULL: nothing. NULL: no memory
+ */
+struct kl_timeline_thread *kl_timeline_get_thread(struct kl_timeline *t, int32_t tid, int32_t pid,
+						  const char *comm);
+
+/* The track of a kind of a thread, made when it is needed. NULL: out of memory */
+struct kl_track *kl_timeline_thread_track(struct kl_timeline *t, struct kl_timeline_thread *thread,
+					  enum kl_track_kind kind);
+
+/* Is nothing shown of a track, as its thread is not selected, or not all of its switches known? */
+bool kl_timeline_hides(const struct kl_timeline *t, const struct kl_track *track);
+
 /* A thread, or NULL if no event has it. */
 const struct kl_timeline_thread *kl_timeline_find_thread(const struct kl_timeline *t, int32_t tid);
 
@@ -330,7 +346,29 @@ void kl_records_deinit(struct kl_records *records);
 void kl_add_varint(struct kl_buffer *buffer, uint64_t value);
 void kl_add_zigzag(struct kl_buffer *buffer, int64_t value);
 
-/* Compress bytes (raw deflate). *@to is to be freed. Returns 0 or -ENOMEM. */
-int kl_deflate(const void *bytes, size_t length, uint8_t **to, size_t *to_length);
+#define KL_DEFLATE_SMALL 6
+#define KL_DEFLATE_FAST 1
+
+/* Compress bytes (raw deflate) at a level of zlib. *@to is to be freed. Returns 0 or -ENOMEM. */
+int kl_deflate(const void *bytes, size_t length, int level, uint8_t **to, size_t *to_length);
+
+/* Append a string of JSON, which cannot end a script element; and members that describe a trace. */
+void kl_timeline_add_string(struct kl_buffer *to, const char *text);
+void kl_timeline_add_trace(struct kl_buffer *to, const struct kl_trace_info *info,
+			   const char *title);
+
+/* The state at a point in time: what is in progress. */
+struct kl_seed;
+
+/* The state of a timeline now. NULL: out of memory */
+struct kl_seed *kl_seed_take(const struct kl_timeline *t);
+void kl_seed_free(struct kl_seed *seed);
+
+/*
+ * Let a new timeline begin with a state; @from: the timeline that it was taken from. Returns 0 or
+ * -ENOMEM.
+ */
+int kl_seed_apply(const struct kl_seed *seed, const struct kl_timeline *from,
+		  struct kl_timeline *t);
 
 #endif /* KL_LIB_REPORT_TIMELINE_H */
