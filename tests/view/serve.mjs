@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// serve.mjs KERNLENS TRACE FACTS REPORT PAGE [FIRST_MS SERVER_MB]: serves a trace, sends requests as an
+// serve.mjs KERNLENS TRACE FACTS REPORT MATCHES PAGE [FIRST_MS SERVER_MB]: serves a trace, sends requests as an
 // attacker would, and opens the page. Its sums must be what the trace's threads did, and kernlens
 // report's; the spans of a part of it those of the file PAGE, in which none is merged; or of a trace
 // of any size, without PAGE ("-"). FIRST_MS: how long the first picture may take. SERVER_MB: what the
@@ -11,8 +11,9 @@ import net from 'node:net';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Browser } from './browser.mjs';
+import { testSearch } from './search.mjs';
 
-const [kernlens, trace, factsFile, reportFile, page, firstMs = 20000, serverMb = 300] = process.argv.slice(2);
+const [kernlens, trace, factsFile, reportFile, matchesFile, page, firstMs = 20000, serverMb = 300] = process.argv.slice(2);
 const facts = JSON.parse(readFileSync(factsFile));
 const report = JSON.parse(readFileSync(reportFile));
 let number = 0, failed = 0;
@@ -248,6 +249,8 @@ check('and shows its record', await browser.until("/sched_switch on CPU \\d/.tes
 	await browser.evaluate('body.innerText'));
 await browser.evaluate("show('records')");
 check('records are listed', await browser.until("body.querySelectorAll('tr').length > 100"));
+
+await testSearch(browser, check, JSON.parse(readFileSync(matchesFile)));
 
 // ------------------------------------------------------------------ afterwards
 

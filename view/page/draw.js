@@ -20,7 +20,8 @@ const view = {
 	from: 0,
 	to: Math.max(about.ns, 1),
 	range: null, // [from, to], dragged
-	selected: null, // { track, i }
+	selected: null, // { track, i, time }
+	mark: null, // { number, time } of a record
 	arrows: [], // { from: { track, time }, to: { track, time } }
 	width: 0,
 	height: 0,
@@ -449,6 +450,22 @@ function rulerStep() {
 	return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least);
 }
 
+// What the table shows, and where matches are.
+function drawTicks(painter) {
+	if (tableIsOpen() && tableShown) {
+		const x1 = Math.max(GUTTER, toX(tableShown.from)), x2 = Math.min(view.width, toX(tableShown.to));
+
+		if (x2 >= x1)
+			painter.rect(x1, RULER - 4, Math.max(2, x2 - x1), 4, colour('accent'), 0.5);
+	}
+	for (const time of search ? search.times : []) {
+		const x = toX(time);
+
+		if (x >= GUTTER && x < view.width)
+			painter.rect(x, 0, 1, 5, COLOURS.light[3]);
+	}
+}
+
 function drawRuler(painter) {
 	const step = rulerStep();
 
@@ -473,7 +490,10 @@ function placeOf(track, top) {
 }
 
 function drawOver(painter, top) {
-	const { selected, range } = view;
+	const { selected, range, mark } = view;
+
+	if (mark && mark.time >= view.from && mark.time <= view.to)
+		painter.rect(toX(mark.time) - 0.5, RULER - 8, 1, view.height, colour('accent'));
 
 	if (range)
 		painter.rect(toX(range[0]), RULER, toX(range[1]) - toX(range[0]), view.height, colour('accent'), 0.16);
@@ -515,6 +535,7 @@ function paint(painter) {
 	drawOver(painter, top);
 	drawUnread(painter);
 	drawRuler(painter);
+	drawTicks(painter);
 }
 
 // As tall as all rows together.

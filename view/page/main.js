@@ -7,6 +7,12 @@ const tip = document.getElementById('tip');
 // ---------------------------------------------------------------------- view
 
 function setView(from, to) {
+	moveView(from, to);
+	followPicture();
+}
+
+// As moved by the table, which stays where it is.
+function moveView(from, to) {
 	const length = Math.max(LEAST_NS, Math.min(to - from, about.ns * 1.02 + LEAST_NS));
 
 	from = Math.max(-about.ns * 0.01, Math.min(from, about.ns * 1.01 - length));
@@ -44,6 +50,10 @@ function select(track, i, time) {
 
 	if (waker && waker.track)
 		view.arrows = [{ from: { track: waker.track, time: waker.time }, to: { track, time: waker.time } }];
+	if (track)
+		markSpan(track, i);
+	else
+		view.mark = null;
 	noteLink();
 	requestDraw();
 	show('details');
@@ -256,6 +266,8 @@ const HELP = [
 	['Up, Down', 'the track above, below, at the same time'],
 	['Enter', 'to what has woken the thread'],
 	['/', 'search'],
+	['N, Shift+N', 'the next match, the one before'],
+	['T', 'show or hide the table'],
 	['M', 'select the range of the span'],
 	['L', 'light or dark'],
 	['P, G', 'save the picture as PNG, SVG'],
@@ -325,6 +337,8 @@ const keys = {
 		requestDraw();
 	},
 	l: toggleTheme,
+	n: (event) => goToMatch(event.shiftKey),
+	t: () => toggleTable(),
 	p: savePng,
 	g: saveSvg,
 	'/': () => query.focus(),
@@ -339,7 +353,9 @@ window.addEventListener('keydown', (event) => {
 	const key = event.key.toLowerCase();
 
 	if (event.target === query) {
-		if (key === 'enter')
+		if (key === 'enter' && !startSearch())
+			goToMatch(event.shiftKey);
+		else if (key === 'enter')
 			show('search');
 		if (key === 'escape')
 			canvas.focus();
@@ -348,7 +364,7 @@ window.addEventListener('keydown', (event) => {
 	if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, key) ||
 	    (event.target !== canvas && event.target !== document.body && ['enter', 'arrowup', 'arrowdown'].includes(key)))
 		return;
-	keys[key]();
+	keys[key](event);
 	event.preventDefault();
 });
 
@@ -389,7 +405,7 @@ document.getElementById('theme').addEventListener('click', toggleTheme);
 document.getElementById('png').addEventListener('click', savePng);
 document.getElementById('svg').addEventListener('click', saveSvg);
 document.getElementById('all').addEventListener('click', () => setView(0, about.ns));
-query.addEventListener('change', () => show('search'));
+document.getElementById('table-button').addEventListener('click', () => toggleTable());
 window.addEventListener('hashchange', followLink);
 
 if (window.matchMedia('(prefers-color-scheme: dark)').matches)
@@ -405,6 +421,8 @@ function start() {
 	makeRows();
 	describe();
 	setView(0, about.ns);
+	if (window.innerWidth >= 1200 && about.kept)
+		toggleTable(true);
 	if (!served)
 		followLink();
 	show('details');

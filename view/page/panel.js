@@ -10,7 +10,6 @@ let recordsHere = -1;
 let turn = 0; // of what the panel shows; what was loaded for an earlier one is not shown
 
 const RECORDS_SHOWN = 200;
-const HITS_MAX = 500;
 const CHAIN_MAX = 20;
 
 // An element with attributes and children; strings are text.
@@ -307,52 +306,4 @@ async function showRecords(put) {
 		make('button', { onclick: move(RECORDS_SHOWN) }, 'later'), ' ',
 		make('button', { onclick: async () => showRecordsAt(await recordAfter(view.from)) }, 'at the left edge')),
 	recordTable(records));
-}
-
-// -------------------------------------------------------------------- search
-
-const query = document.getElementById('query');
-
-// A text, or a regular expression between slashes; NULL: not a valid one.
-function matcher(text) {
-	const parts = /^\/(.*)\/(i?)$/.exec(text);
-
-	if (!parts)
-		return (where) => where.toLowerCase().includes(text.toLowerCase());
-	try {
-		const expression = new RegExp(parts[1], parts[2]);
-
-		return (where) => expression.test(where);
-	} catch {
-		return null;
-	}
-}
-
-async function showSearch(put) {
-	const matches = query.value ? matcher(query.value) : null, mine = turn, hits = [];
-
-	if (!matches)
-		return put(make('p', {}, query.value ? 'This is not a regular expression.' :
-			'Type what to look for: a thread, an event, a value such as ret=-2, or a /regular expression/.'));
-	const found = threads.filter((thread) => thread.tid && matches(threadTitle(thread)));
-	const threadList = make('div', {}, ...found.slice(0, 100).map((thread) => {
-		const track = threadTrack(thread.tid) || threadTrack(thread.tid, 'syscall');
-
-		return make('div', {}, track ? link(threadTitle(thread), () => goTo(track, null)) : threadTitle(thread));
-	}));
-
-	for (const block of blocks) {
-		const data = await loadBlock(block);
-
-		if (mine !== turn)
-			return undefined;
-		for (let i = 0; i < block.n && hits.length < HITS_MAX; i++)
-			if (matches(`${threadTitle(threads[data.thread[i]])} ${nameOf(data.name[i])} ${data.text[i]}`))
-				hits.push(await recordAt(block.from + i));
-		if (hits.length >= HITS_MAX)
-			break;
-	}
-	return put(make('h2', {}, `${found.length} threads`), threadList,
-		make('h2', {}, `${hits.length}${hits.length >= HITS_MAX ? ' or more' : ''} records`),
-		about.kept ? recordTable(hits) : make('p', {}, 'The records are not in this page.'));
 }

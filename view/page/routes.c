@@ -12,6 +12,8 @@
 #define WINDOW_BYTES 6000000 /* of the answer, about */
 #define WINDOW_RECORDS 2000000
 #define RECORDS_MAX 1000
+#define SEARCH_MAX 1000
+#define SEARCH_MS 150 /* of one request, after which the page sends another */
 
 static const char json[] = "application/json", bytes[] = "application/octet-stream";
 
@@ -36,15 +38,13 @@ static int refuse(struct view_answer *answer, unsigned int status, const char *t
 	return answer->body.error ? -ENOMEM : 0;
 }
 
+/* What the user typed may be invalid, and a part too large: neither is an error of the page. */
 static int refuse_error(struct view_answer *answer, int error)
 {
 	const char *text = *kl_error_text() ? kl_error_text() : strerror(-error);
+	const bool is_search = error == -EINVAL || error == -E2BIG;
 
-	return refuse(answer,
-		      error == -EINVAL ? MHD_HTTP_BAD_REQUEST :
-		      error == -E2BIG  ? MHD_HTTP_CONTENT_TOO_LARGE :
-					 MHD_HTTP_INTERNAL_SERVER_ERROR,
-		      text);
+	return refuse(answer, is_search ? MHD_HTTP_OK : MHD_HTTP_INTERNAL_SERVER_ERROR, text);
 }
 
 static const char *argument(struct MHD_Connection *connection, const char *name)
@@ -123,7 +123,7 @@ static int answer_window(struct kl_timeline_index *index, struct MHD_Connection 
 		return -EINVAL;
 	window = kl_timeline_index_window(index, from, to, WINDOW_BYTES, WINDOW_RECORDS, &exact);
 	if (!window)
-		return -errno;
+		return errno == E2BIG ? 0 : -errno;
 	kl_buffer_printf(&about, "{\"from\":%llu,\"to\":%llu,\"exact\":%s}",
 			 (unsigned long long)from, (unsigned long long)to,
 			 exact ? "true" : "false");
@@ -159,10 +159,45 @@ static int answer_number(struct kl_timeline_index *index, struct MHD_Connection 
 	return 0;
 }
 
+/* What to look for. NULL: missing or too long */
+static const char *take_search(struct MHD_Connection *connection)
+{
+	const char *text = argument(connection, "q");
+
+	return text && *text && strlen(text) <= SEARCH_MAX ? text : NULL;
+}
+
+static int answer_search(struct kl_timeline_index *index, struct MHD_Connection *connection,
+			 struct kl_buffer *body)
+{
+	const char *text = take_search(connection);
+	uint64_t from, n;
+
+	if (text && take_number(connection, "before", &from))
+		return kl_timeline_index_search_back(index, text, from, body);
+	if (!text || !take_number(connection, "from", &from) || !take_number(connection, "n", &n) ||
+	    n > RECORDS_MAX)
+		return -EINVAL;
+	return kl_timeline_index_search(index, text, from, n, SEARCH_MS, body);
+}
+
+static int answer_count(struct kl_timeline_index *index, struct MHD_Connection *connection,
+			struct kl_buffer *body)
+{
+	const char *text = take_search(connection);
+	uint64_t from, step;
+
+	if (!text || !take_number(connection, "from", &from) ||
+	    !take_number(connection, "step", &step))
+		return -EINVAL;
+	return kl_timeline_index_count(index, text, from, SEARCH_MS, step, body);
+}
+
 static const struct route routes[] = {
 	{ "state", json, answer_state },    { "overview", bytes, answer_overview },
 	{ "window", bytes, answer_window }, { "records", json, answer_records },
-	{ "number", json, answer_number },
+	{ "number", json, answer_number },  { "search", json, answer_search },
+	{ "count", json, answer_count },
 };
 
 static int answer_page(struct kl_timeline_index *index, const char *title,

@@ -18,10 +18,14 @@ async function request(path) {
 }
 
 async function requestJson(path) {
-	return (await request(path)).json();
+	const answer = await (await request(path)).json();
+
+	if (answer.error)
+		throw new Error(answer.error);
+	return answer;
 }
 
-// An answer consists of chunks, each with its length before it.
+// An answer consists of chunks, each with its length before it. Null: the part is too large.
 async function requestChunks(path) {
 	const bytes = new Uint8Array(await (await request(path)).arrayBuffer()), chunks = [];
 
@@ -31,6 +35,8 @@ async function requestChunks(path) {
 		chunks.push(bytes.subarray(at + 4, at + 4 + length));
 		at += 4 + length;
 	}
+	if (!chunks.length)
+		return null;
 	const list = (chunk) => JSON.parse(new TextDecoder().decode(chunk));
 	const from = list(chunks[1]), first = { t: 2, c: 2 + from.tracks.length };
 
@@ -51,6 +57,8 @@ async function readOverview(wait) {
 		setView(0, about.ns);
 	describe();
 	requestDraw();
+	if (!tableShown)
+		followPicture();
 	followLinkOnce();
 	if (['sums', 'stacks'].includes(tab))
 		refreshSoon();
@@ -115,15 +123,16 @@ async function readWindow(from, to) {
 
 	lastWindow = mine;
 	try {
-		const { about: part, from: lists, chunk } = await requestChunks(`window?from=${from}&to=${to}`);
+		const answer = await requestChunks(`window?from=${from}&to=${to}`);
 
-		if (lastWindow !== mine)
+		// Its records may be more than estimated: then the overview stays.
+		if (lastWindow !== mine || !answer)
 			return;
+		const { about: part, from: lists, chunk } = answer;
 		const samples = absorb(lists, 'window', chunk, part.exact);
 
 		shownWindow = { from, to, exact: part.exact, samples };
 	} catch (error) {
-		// Its records were more than estimated: the overview stays.
 		if (lastWindow === mine)
 			document.getElementById('note').textContent = error.message;
 		return;

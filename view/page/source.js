@@ -306,6 +306,10 @@ async function requestBlock(block) {
 	return data;
 }
 
+function servedRecord([time, cpu, tid, pid, comm, name, text]) {
+	return { time, cpu, thread: threads[threadNumber(tid, pid, threadNumbers.has(tid) ? '' : comm)], name, text };
+}
+
 function loadBlock(block) {
 	block.data ||= served ? requestBlock(block) :
 		inflateElement(`r${block.index}`).then((bytes) => decodeBlock(block, bytes));
@@ -318,9 +322,11 @@ async function recordAt(number) {
 
 	if (!block)
 		return null;
-	const data = await loadBlock(block), i = number - block.from;
+	return recordIn(block, await loadBlock(block), number - block.from);
+}
 
-	return { number, time: data.time[i], cpu: data.cpu[i], thread: threads[data.thread[i]],
+function recordIn(block, data, i) {
+	return { number: block.from + i, time: data.time[i], cpu: data.cpu[i], thread: threads[data.thread[i]],
 		name: nameOf(data.name[i]), text: data.text[i] };
 }
 

@@ -23,6 +23,7 @@
 #include <kernlens/detail.h>
 #include <kernlens/export.h>
 #include <kernlens/expression.h>
+#include <kernlens/filter_any.h>
 #include <kernlens/flame.h>
 #include <kernlens/histogram.h>
 #include <kernlens/history.h>

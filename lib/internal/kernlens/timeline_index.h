@@ -161,4 +161,40 @@ int kl_timeline_index_state(const struct kl_timeline_index *index, struct kl_buf
 int kl_timeline_index_records(struct kl_timeline_index *index, uint64_t number, uint64_t n,
 			      struct kl_buffer *to);
 
+/**
+ * kl_timeline_index_search - find records
+ * @index: index
+ * @text: what to look for: an event, an expression on fields, a filter as after -e, or a text that a
+ *        record contains
+ * @from: number of the first record that is looked at
+ * @n: how many to find, at most
+ * @ms: look for about so long at most
+ * @to: {"found": [[number, time, CPU, ...]], "next": number}; records as in
+ *      kl_timeline_index_records(), `next` is where to look further; null: nowhere
+ */
+int kl_timeline_index_search(struct kl_timeline_index *index, const char *text, uint64_t from,
+			     uint64_t n, unsigned int ms, struct kl_buffer *to);
+
+/**
+ * kl_timeline_index_search_back - find the last record before another one
+ * @index: index
+ * @text: what to look for
+ * @before: number of a record; those before it are looked at
+ * @to: as for kl_timeline_index_search(); `next` is another @before
+ */
+int kl_timeline_index_search_back(struct kl_timeline_index *index, const char *text,
+				  uint64_t before, struct kl_buffer *to);
+
+/**
+ * kl_timeline_index_count - count what would be found
+ * @index: index
+ * @text: what to look for
+ * @from: number of the first record that is looked at
+ * @ms: look for about so long at most
+ * @step_ns: of those that are closer together, only the time of one is given
+ * @to: {"n": how many, "times": [...], "next": number or null}
+ */
+int kl_timeline_index_count(struct kl_timeline_index *index, const char *text, uint64_t from,
+			    unsigned int ms, uint64_t step_ns, struct kl_buffer *to);
+
 #endif /* KERNLENS_TIMELINE_INDEX_H */

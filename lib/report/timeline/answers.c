@@ -128,6 +128,26 @@ struct records {
 	bool any;
 };
 
+int kl_index_add_record(const struct kl_timeline_index *index, const struct kl_event *event,
+			struct kl_buffer *to, struct kl_buffer *scratch)
+{
+	kl_buffer_printf(to, "%llu,%u,%d,%d,",
+			 (unsigned long long)kl_timeline_time(index->overview, event->ns),
+			 event->cpu, event->task.tid, event->task.pid);
+	kl_timeline_add_string(to, event->task.comm);
+	kl_buffer_add_string(to, ",");
+	kl_timeline_add_string(to, event->event_class->name);
+	kl_buffer_add_string(to, ",");
+	kl_buffer_reset(scratch);
+	kl_print_event_fields(scratch, event);
+	kl_buffer_add_char(scratch, 0);
+	if (scratch->error)
+		return -ENOMEM;
+	kl_timeline_add_string(to, scratch->data);
+	kl_buffer_add_string(to, "]");
+	return to->error ? -ENOMEM : 0;
+}
+
 static int add_record(void *context, const struct kl_event *event, uint64_t number)
 {
 	struct records *r = context;
@@ -135,22 +155,9 @@ static int add_record(void *context, const struct kl_event *event, uint64_t numb
 	(void)number;
 	if (!r->left--)
 		return 1;
-	kl_buffer_printf(r->to, "%s[%llu,%u,%d,%d,", r->any ? ",\n" : "",
-			 (unsigned long long)kl_timeline_time(r->index->overview, event->ns),
-			 event->cpu, event->task.tid, event->task.pid);
+	kl_buffer_add_string(r->to, r->any ? ",\n[" : "[");
 	r->any = true;
-	kl_timeline_add_string(r->to, event->task.comm);
-	kl_buffer_add_string(r->to, ",");
-	kl_timeline_add_string(r->to, event->event_class->name);
-	kl_buffer_add_string(r->to, ",");
-	kl_buffer_reset(&r->text);
-	kl_print_event_fields(&r->text, event);
-	kl_buffer_add_char(&r->text, 0);
-	if (r->text.error)
-		return -ENOMEM;
-	kl_timeline_add_string(r->to, r->text.data);
-	kl_buffer_add_string(r->to, "]");
-	return r->to->error ? -ENOMEM : 0;
+	return kl_index_add_record(r->index, event, r->to, &r->text);
 }
 
 int kl_timeline_index_records(struct kl_timeline_index *index, uint64_t number, uint64_t n,

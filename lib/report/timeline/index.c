@@ -110,6 +110,7 @@ void kl_timeline_index_destroy(struct kl_timeline_index *index)
 		kl_seed_free(index->checkpoint[i].seed);
 	}
 	kl_timeline_destroy(index->overview);
+	kl_search_free(index->search);
 	free(index);
 }
 

@@ -26,6 +26,7 @@ struct kl_checkpoint {
  * @overview: of what has been read
  * @begin_ns: wall time of the first event of the trace, which may have been left out
  * @every: records from checkpoint to checkpoint
+ * @search: what was looked for last
  */
 struct kl_timeline_index {
 	struct kl_trace *trace;
@@ -39,7 +40,15 @@ struct kl_timeline_index {
 	struct kl_checkpoint checkpoint[KL_CHECKPOINTS_MAX];
 	size_t n;
 	uint64_t every;
+	struct kl_search *search;
 };
+
+/* Append a record: [time, CPU ...], without a bracket before it. @scratch is used. */
+int kl_index_add_record(const struct kl_timeline_index *index, const struct kl_event *event,
+			struct kl_buffer *to, struct kl_buffer *scratch);
+
+/* What was looked for last; NULL: nothing. */
+void kl_search_free(struct kl_search *search);
 
 /* The last checkpoint from which the record @number, or all from a time on, can be read. */
 const struct kl_checkpoint *kl_checkpoint_of(const struct kl_timeline_index *index,

@@ -120,6 +120,8 @@ int kl_records_add(struct kl_timeline *t, const struct kl_event *event, uint32_t
 	kl_add_varint(&records->threads, thread);
 	kl_add_varint(&records->names, name);
 	kl_print_event_fields(&records->texts, event);
+	if (kl_words_add(records, event))
+		return -ENOMEM;
 	kl_buffer_add_char(&records->texts, 0);
 	records->last_ns = ns;
 	records->now.last_ns = ns;
@@ -142,6 +144,7 @@ void kl_records_deinit(struct kl_records *records)
 	for (size_t i = 0; i < records->n; i++)
 		free(records->block[i].bytes);
 	free(records->block);
+	kl_hash_deinit(&records->words);
 	kl_buffer_deinit(&records->times);
 	kl_buffer_deinit(&records->cpus);
 	kl_buffer_deinit(&records->threads);

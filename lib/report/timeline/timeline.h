@@ -134,6 +134,7 @@ struct kl_records {
 	size_t room;
 	size_t bytes;
 	struct kl_buffer text; /* scratch */
+	struct kl_hash words; /* values of fields that are shown as words */
 };
 
 /* A thread's path through the code, of those that the profile has. */
@@ -341,6 +342,13 @@ int kl_records_add(struct kl_timeline *t, const struct kl_event *event, uint32_t
 		   uint32_t name);
 int kl_records_finish(struct kl_timeline *t);
 void kl_records_deinit(struct kl_records *records);
+
+/*
+ * Note which values of an event are shown as words. Returns 0 or -ENOMEM. And write members of JSON
+ * that tell what its fields are, and which numbers those words stand for.
+ */
+int kl_words_add(struct kl_records *records, const struct kl_event *event);
+void kl_words_write(const struct kl_timeline *t, struct kl_buffer *to);
 
 /* Append a number in as few bytes as it takes, seven bits each; and one that may be negative. */
 void kl_add_varint(struct kl_buffer *buffer, uint64_t value);

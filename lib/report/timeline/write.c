@@ -288,7 +288,10 @@ static void add_lists(const struct kl_timeline *t, struct kl_buffer *to)
 		kl_buffer_add_string(to, i ? ",\n" : "\n");
 		add_counter(to, &t->counter[i]);
 	}
-	kl_buffer_printf(to, "],\n\"samples\":{\"n\":%zu,\"every\":%llu,\"hz\":%u", t->samples.n,
+	kl_buffer_add_string(to, "]");
+	if (t->counts.kept)
+		kl_words_write(t, to);
+	kl_buffer_printf(to, ",\n\"samples\":{\"n\":%zu,\"every\":%llu,\"hz\":%u", t->samples.n,
 			 (unsigned long long)t->samples.every, kl_samples_hz(t));
 	kl_buffer_printf(to, ",\"paths\":%zu}", kl_samples_paths(t));
 	kl_buffer_add_string(to, ",\n\"blocks\":[");
