@@ -88,6 +88,8 @@ static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_tra
 	int error = timeline ? 0 : -errno;
 
 	if (!error)
+		error = kl_timeline_explain(timeline);
+	if (!error)
 		kl_timeline_select(timeline, v->pid, v->n_pids);
 	if (!error && v->n_plots)
 		error = kl_timeline_plot(timeline, v->plot, v->n_plots);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// page.mjs PAGE FACTS REPORT MATCHES [FIRST_MS MEAN_MS]: opens a page that kernlens view has written, does what a user does, and
+// page.mjs PAGE FACTS REPORT MATCHES KERNLENS TRACE [FIRST_MS MEAN_MS]: opens a page that kernlens view has written, does what a user does, and
 // compares its sums with what the trace's threads did (make_trace.c), and with kernlens report's.
 // FIRST_MS and MEAN_MS: how long the first picture, and each while zooming, may take. Prints TAP lines.
 
@@ -8,8 +8,9 @@ import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { Browser } from './browser.mjs';
 import { testSearch } from './search.mjs';
+import { testWhy } from './why.mjs';
 
-const [page, factsFile, reportFile, matchesFile, firstMs = 20000, meanMs = 200] = process.argv.slice(2);
+const [page, factsFile, reportFile, matchesFile, kernlens, trace, firstMs = 20000, meanMs = 200] = process.argv.slice(2);
 const facts = JSON.parse(readFileSync(factsFile));
 const report = JSON.parse(readFileSync(reportFile));
 const url = pathToFileURL(resolve(page)).href;
@@ -219,6 +220,7 @@ async function testRecords() {
 if (kept) {
 	await testRecords();
 	await testSearch(browser, check, JSON.parse(readFileSync(matchesFile)));
+	await testWhy(browser, check, kernlens, trace);
 } else {
 	check('the page says what is left out', await browser.evaluate("document.getElementById('note').textContent")
 		.then((note) => /merged/.test(note) && /records are not in this page/.test(note)));

@@ -12,6 +12,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Browser } from './browser.mjs';
 import { testSearch } from './search.mjs';
+import { testWhy } from './why.mjs';
 
 const [kernlens, trace, factsFile, reportFile, matchesFile, page, firstMs = 20000, serverMb = 300] = process.argv.slice(2);
 const facts = JSON.parse(readFileSync(factsFile));
@@ -251,6 +252,8 @@ await browser.evaluate("show('records')");
 check('records are listed', await browser.until("body.querySelectorAll('tr').length > 100"));
 
 await testSearch(browser, check, JSON.parse(readFileSync(matchesFile)));
+if (page !== '-')
+	await testWhy(browser, check, kernlens, trace);
 
 // ------------------------------------------------------------------ afterwards
 

@@ -158,6 +158,7 @@ async function showDetails(put) {
 
 		pairs.push(['thread', of ? link(threadTitle(thread), () => goTo(of, spans.begin[i])) : threadTitle(thread)]);
 	}
+	const why = isWait(track, i) ? await whyOfWait(track, i) : [];
 	const chain = await chainOf(track, i);
 	const record = spans.record[i] === NO_RECORD || merged ? null : await recordAt(spans.record[i]);
 
@@ -166,7 +167,7 @@ async function showDetails(put) {
 			make('div', { class: 'long' }, record.text)]);
 	else if (!about.kept)
 		pairs.push(['record', 'not in this page: the trace has too many']);
-	return put(list(pairs),
+	return put(make('div', { class: 'columns' }, make('div', { class: 'facts' }, list(pairs)), make('div', { class: 'grow' }, ...why)),
 		chain.length ? make('h2', {}, 'What woke it, and what had woken that one before') : null,
 		chain.length ? tableOf(['', 'time', 'by', 'woken'], chain.map(hopLine)) : null);
 }

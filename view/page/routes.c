@@ -193,11 +193,22 @@ static int answer_count(struct kl_timeline_index *index, struct MHD_Connection *
 	return kl_timeline_index_count(index, text, from, SEARCH_MS, step, body);
 }
 
+static int answer_why(struct kl_timeline_index *index, struct MHD_Connection *connection,
+		      struct kl_buffer *body)
+{
+	uint64_t tid, from, to;
+
+	if (!take_number(connection, "tid", &tid) || !take_number(connection, "from", &from) ||
+	    !take_number(connection, "to", &to) || tid > INT32_MAX || from >= to)
+		return -EINVAL;
+	return kl_timeline_index_why(index, (int32_t)tid, from, to, body);
+}
+
 static const struct route routes[] = {
 	{ "state", json, answer_state },    { "overview", bytes, answer_overview },
 	{ "window", bytes, answer_window }, { "records", json, answer_records },
 	{ "number", json, answer_number },  { "search", json, answer_search },
-	{ "count", json, answer_count },
+	{ "count", json, answer_count },    { "why", json, answer_why },
 };
 
 static int answer_page(struct kl_timeline_index *index, const char *title,

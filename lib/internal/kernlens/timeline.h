@@ -72,6 +72,14 @@ int kl_timeline_plot(struct kl_timeline *timeline, const char *const *text, size
 void kl_timeline_select(struct kl_timeline *timeline, const int32_t *pid, size_t n);
 
 /**
+ * kl_timeline_explain - also explain the longest waits of each thread
+ * @timeline: empty
+ *
+ * As kl_why_explain() does; not of a trace of more than a million records. Returns 0 or -ENOMEM.
+ */
+int kl_timeline_explain(struct kl_timeline *timeline);
+
+/**
  * kl_timeline_add - add the next item of the trace
  * @timeline: timeline
  * @item: item

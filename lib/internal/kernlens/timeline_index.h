@@ -164,8 +164,8 @@ int kl_timeline_index_records(struct kl_timeline_index *index, uint64_t number, 
 /**
  * kl_timeline_index_search - find records
  * @index: index
- * @text: what to look for: an event, an expression on fields, a filter as after -e, or a text that a
- *        record contains
+ * @text: what to look for: an event, an expression on fields, a filter as after -e, or a text that
+ *        a record contains
  * @from: number of the first record that is looked at
  * @n: how many to find, at most
  * @ms: look for about so long at most
@@ -196,5 +196,19 @@ int kl_timeline_index_search_back(struct kl_timeline_index *index, const char *t
  */
 int kl_timeline_index_count(struct kl_timeline_index *index, const char *text, uint64_t from,
 			    unsigned int ms, uint64_t step_ns, struct kl_buffer *to);
+
+/**
+ * kl_timeline_index_why - explain a wait, as kl_why_explain() does
+ * @index: index
+ * @tid: thread
+ * @from_ns: begin of the time to explain, since the first event
+ * @to_ns: its end
+ * @to: {"complete": whether all of the trace before it was read, "node": {...}}; see
+ *      docs/format/timeline.md
+ *
+ * Reads 1.5 million records at most. What was earlier is then unknown.
+ */
+int kl_timeline_index_why(struct kl_timeline_index *index, int32_t tid, uint64_t from_ns,
+			  uint64_t to_ns, struct kl_buffer *to);
 
 #endif /* KERNLENS_TIMELINE_INDEX_H */

@@ -30,12 +30,21 @@ enum kl_why_kind {
 };
 
 /**
+ * kl_why_kind_name - name of a kind, such as "task"
+ * @kind: kind
+ */
+const char *kl_why_kind_name(enum kl_why_kind kind);
+
+/**
  * struct kl_why_node - a part of the time
  * @kind: what it is
  * @text: command name, what is waited for, device; or ""
  * @ns: wall time
  * @uncertain_ns: the part of it that is attributed to @child with doubt
  * @count: how many intervals it consists of
+ * @at_ns: wall time at which the longest of them begins
+ * @longest_ns: length of that
+ * @at_tid: whose it is, for KL_WHY_TASK
  * @tid: of the first task, for KL_WHY_TASK
  * @child: parts, longest first, which add up to @ns if there are any
  * @n: number of parts
@@ -46,6 +55,9 @@ struct kl_why_node {
 	uint64_t ns;
 	uint64_t uncertain_ns;
 	uint64_t count;
+	uint64_t at_ns;
+	uint64_t longest_ns;
+	int32_t at_tid;
 	int32_t tid;
 	struct kl_why_node **child;
 	size_t n;

@@ -65,6 +65,12 @@ struct kl_timeline *kl_timeline_create_stream(const struct kl_trace *trace,
 	return t;
 }
 
+int kl_timeline_explain(struct kl_timeline *t)
+{
+	t->why = kl_why_create(t->schema);
+	return t->why ? 0 : -ENOMEM;
+}
+
 void kl_timeline_destroy(struct kl_timeline *t)
 {
 	if (!t)
@@ -87,6 +93,7 @@ void kl_timeline_destroy(struct kl_timeline *t)
 	kl_records_deinit(&t->records);
 	kl_counters_deinit(t);
 	kl_samples_deinit(&t->samples);
+	kl_why_destroy(t->why);
 	kl_texts_deinit(&t->texts);
 	free(t);
 }
@@ -513,6 +520,8 @@ int kl_timeline_add(struct kl_timeline *t, const struct kl_item *item)
 		return -ENOMEM;
 	t->counts.records++;
 	error = t->series ? kl_series_add(t->series, event) : 0;
+	if (!error && t->why)
+		error = kl_chains_add(t, event);
 	if (!error && is_selected(t, thread))
 		error = add_of_thread(t, event, thread, class->name);
 	return error ?: class->add(t, event);

@@ -109,7 +109,7 @@ static int is_match(struct kl_search *search, const struct kl_event *event)
 			 event->event_class->name);
 	kl_print_event_fields(shown, event);
 	kl_buffer_add_char(shown, 0);
-	return shown->error ? -ENOMEM : strcasestr(shown->data, search->part) != NULL;
+	return shown->error ? -ENOMEM : !!strcasestr(shown->data, search->part);
 }
 
 /* ------------------------------------------------------------------- reading */

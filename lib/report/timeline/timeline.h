@@ -15,6 +15,8 @@
 
 struct kl_profile;
 struct kl_series;
+struct kl_why;
+struct kl_why_node;
 
 enum kl_track_kind {
 	KL_TRACK_CPU, /* which task runs */
@@ -256,6 +258,7 @@ struct kl_timeline {
 	size_t most_points; /* before they are thinned out */
 	struct kl_hash counters_by_id;
 	struct kl_series *series; /* NULL: none */
+	struct kl_why *why; /* NULL: waits are not explained */
 	const char *const *plots;
 	int32_t selected[KL_TIMELINE_PIDS_MAX];
 	size_t n_selected; /* 0: all */
@@ -349,6 +352,19 @@ void kl_records_deinit(struct kl_records *records);
  */
 int kl_words_add(struct kl_records *records, const struct kl_event *event);
 void kl_words_write(const struct kl_timeline *t, struct kl_buffer *to);
+
+/*
+ * Add an event to what explains waits, unless there are too many; and write explanations of the
+ * longest ones as a chunk of JSON. Return 0 or -ENOMEM.
+ */
+int kl_chains_add(struct kl_timeline *t, const struct kl_event *event);
+int kl_chains_write(struct kl_timeline *t, struct kl_buffer *to);
+
+/* An explanation as JSON. */
+void kl_chain_write(const struct kl_why_node *node, uint64_t first_ns, struct kl_buffer *to);
+
+/* The index of a thread at a time, or -1; times are wall time. */
+int64_t kl_chain_task(struct kl_why *why, int32_t tid, uint64_t ns);
 
 /* Append a number in as few bytes as it takes, seven bits each; and one that may be negative. */
 void kl_add_varint(struct kl_buffer *buffer, uint64_t value);

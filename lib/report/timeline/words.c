@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the page needs to evaluate expressions on the records that it has, which are text: the fields
- * of each event, and the numbers of values that are shown as words.
+ * What the page needs to evaluate expressions on the records that it has, which are text: the
+ * fields of each event, and the numbers of values that are shown as words.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -82,7 +82,9 @@ static void write_classes(const struct kl_timeline *t, struct kl_buffer *to)
 	bool any = false;
 
 	while ((class = kl_schema_next(t->schema, class))) {
-		if (!kl_hash_find(&t->classes, (uint64_t) class->id + 1))
+		const uint64_t key = (uint64_t) class->id + 1;
+
+		if (!kl_hash_find(&t->classes, key))
 			continue;
 		kl_buffer_add_string(to, any ? ",\n" : "\n");
 		any = true;

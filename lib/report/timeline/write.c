@@ -212,6 +212,17 @@ static void put_samples(struct writer *w)
 	put_columns(w, 's', 1, &columns);
 }
 
+static void put_chains(struct writer *w)
+{
+	struct kl_buffer chains = { 0 };
+
+	if (!w->t->why)
+		return;
+	if (kl_chains_write(w->t, &chains))
+		w->error = -ENOMEM;
+	put_columns(w, 'w', 0, &chains);
+}
+
 /* ---------------------------------------------------------------------- JSON */
 
 /* Strings are JSON's, and cannot end a script element. */
@@ -320,11 +331,12 @@ static void add_about(const struct kl_timeline *t, const char *title, struct kl_
 	kl_timeline_add_trace(to, kl_trace_about(t->trace), title);
 	kl_buffer_printf(to,
 			 ",\"begin\":\"%llu\",\"ns\":%llu,\"resolution\":%llu,\"records\":%llu,"
-			 "\"kept\":%s,\"lost\":%llu,\"omitted\":%zu",
+			 "\"kept\":%s,\"lost\":%llu,\"omitted\":%zu,\"explained\":%s",
 			 (unsigned long long)t->first_ns, (unsigned long long)t->last_ns,
 			 (unsigned long long)t->counts.resolution_ns,
 			 (unsigned long long)t->counts.records, t->counts.kept ? "true" : "false",
-			 (unsigned long long)t->counts.lost, t->counts.omitted);
+			 (unsigned long long)t->counts.lost, t->counts.omitted,
+			 t->why ? "true" : "false");
 	add_lists(t, to);
 }
 
@@ -335,6 +347,7 @@ static void put_all(struct writer *w)
 	for (size_t i = 0; i < w->t->n_counters && !w->error; i++)
 		put_counter(w, i);
 	put_samples(w);
+	put_chains(w);
 	for (size_t i = 0; i < w->t->records.n && !w->error; i++)
 		put_chunk(w, 'r', i, w->t->records.block[i].bytes, w->t->records.block[i].length);
 }
