@@ -191,6 +191,9 @@ static void init(struct cpu *c, unsigned int number, struct kl_trace_writer *wri
 		t->stack = 1 + i % 2;
 		if (i < 4 && !number)
 			snprintf(t->comm, sizeof(t->comm), "%s", names[i]);
+		else if (number == CPUS - 1 && i >= THREADS - 4)
+			snprintf(t->comm, sizeof(t->comm), i % 4 ? "kernlens-%u" : "kernlens",
+				 i % 4);
 		else
 			snprintf(t->comm, sizeof(t->comm), "worker%u", i % 4);
 	}

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { Browser } from './browser.mjs';
+import { testRows } from './rows.mjs';
 import { testSearch } from './search.mjs';
 import { testWhy } from './why.mjs';
 
@@ -225,6 +226,8 @@ if (kept) {
 	check('the page says what is left out', await browser.evaluate("document.getElementById('note').textContent")
 		.then((note) => /merged/.test(note) && /records are not in this page/.test(note)));
 }
+
+await testRows(browser, check, facts);
 
 // ------------------------------------------------------------- links, pictures
 

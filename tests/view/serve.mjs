@@ -11,6 +11,7 @@ import net from 'node:net';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Browser } from './browser.mjs';
+import { testRows } from './rows.mjs';
 import { testSearch } from './search.mjs';
 import { testWhy } from './why.mjs';
 
@@ -254,6 +255,8 @@ check('records are listed', await browser.until("body.querySelectorAll('tr').len
 await testSearch(browser, check, JSON.parse(readFileSync(matchesFile)));
 if (page !== '-')
 	await testWhy(browser, check, kernlens, trace);
+
+await testRows(browser, check, facts);
 
 // ------------------------------------------------------------------ afterwards
 

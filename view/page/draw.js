@@ -21,6 +21,7 @@ const view = {
 	to: Math.max(about.ns, 1),
 	range: null, // [from, to], dragged
 	selected: null, // { track, i, time }
+	call: null, // a function in a call trace that was clicked
 	mark: null, // { number, time } of a record
 	arrows: [], // { from: { track, time }, to: { track, time } }
 	width: 0,
@@ -432,8 +433,13 @@ function drawRow(painter, row, y) {
 	if (row.members) {
 		painter.rect(0, y, view.width, row.height, colour('raised'));
 		painter.text(8, y + row.height / 2, `${row.open ? '\u25be' : '\u25b8'} ${row.title}`, colour('text'));
-		if (!row.open && row.members.length)
+		if (!row.open && row.members.length && row.members[0].lanes.length)
 			drawLane(painter, { ...row.members[0].lanes[0], height: 10 }, y + 6);
+		return;
+	}
+	if (row.calls !== undefined) {
+		drawCalls(painter, row, y);
+		painter.rect(0, y + row.height - 0.5, view.width, 0.5, colour('line'));
 		return;
 	}
 	painter.text(8 + 12 * row.indent, y + 12, fit(row.title, GUTTER - 16 - 12 * row.indent), colour('text'));

@@ -31,6 +31,7 @@ VIEW_PAGE_FILE(rows);
 VIEW_PAGE_FILE(draw);
 VIEW_PAGE_FILE(panel);
 VIEW_PAGE_FILE(stacks);
+VIEW_PAGE_FILE(calls);
 VIEW_PAGE_FILE(why);
 VIEW_PAGE_FILE(table);
 VIEW_PAGE_FILE(search);

@@ -42,17 +42,18 @@ function pan(part) {
 	setView(view.from + by, view.to + by);
 }
 
-// `time`: which was meant, if the span turns out to be several
-function select(track, i, time) {
+// `time`: which was meant, if the span turns out to be several. `mark`: also mark its record
+function select(track, i, time, mark = true) {
+	view.call = null;
 	view.selected = track ? { track, i, time: time ?? (track.spans.begin[i] + track.spans.end[i]) / 2 } : null;
 	view.arrows = [];
 	const waker = track && wakerOf(track, i);
 
 	if (waker && waker.track)
 		view.arrows = [{ from: { track: waker.track, time: waker.time }, to: { track, time: waker.time } }];
-	if (track)
+	if (track && mark)
 		markSpan(track, i);
-	else
+	if (!track)
 		view.mark = null;
 	noteLink();
 	requestDraw();
@@ -70,11 +71,11 @@ function reselect(track) {
 	if (i < 0)
 		select(null);
 	else
-		select(track, i, selected.time);
+		select(track, i, selected.time, false);
 }
 
 // Scroll to a track, and to a time if it is given, and select what is there.
-async function goTo(track, time) {
+async function goTo(track, time, mark = true) {
 	const row = rowOf(track);
 	let spans = await track.load();
 	const length = view.to - view.from;
@@ -89,7 +90,7 @@ async function goTo(track, time) {
 	const i = spans.at(time, length / 1000);
 
 	if (i >= 0)
-		select(track, i, time);
+		select(track, i, time, mark);
 	requestDraw();
 }
 
@@ -165,8 +166,13 @@ function spanAt(x, y) {
 
 // What is shown beside the mouse.
 function tipAt(x, y) {
-	const { lane } = find(x, y), span = spanAt(x, y), time = toTime(x);
+	const { row, lane } = find(x, y), span = spanAt(x, y), time = toTime(x);
 
+	if (row && row.calls !== undefined && x >= GUTTER) {
+		const call = callAt(row, y - RULER + scroller.scrollTop - row.top, time);
+
+		return call ? `${nameOf(call.frames[call.depth] >> 1)}\nsample at ${showPoint(call.time, 1000)}` : '';
+	}
 	if (lane && lane.counter && lane.counter.points && x >= GUTTER) {
 		const { counter } = lane, i = counter.at(time);
 
@@ -222,7 +228,14 @@ window.addEventListener('mouseup', (event) => {
 		return;
 	const { row } = find(event.offsetX, event.offsetY), span = spanAt(event.offsetX, event.offsetY);
 
-	if (row && row.members && !span) {
+	if (row && row.calls !== undefined) {
+		const call = was && callAt(row, event.offsetY - RULER + scroller.scrollTop - row.top, toTime(event.offsetX));
+
+		if (call)
+			showCall(call);
+		else
+			toggleCalls(row);
+	} else if (row && row.members && !span) {
 		row.open = !row.open;
 		layOut();
 	} else if (span) {

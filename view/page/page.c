@@ -17,6 +17,7 @@ VIEW_EMBED(rows, "rows.js");
 VIEW_EMBED(draw, "draw.js");
 VIEW_EMBED(panel, "panel.js");
 VIEW_EMBED(stacks, "stacks.js");
+VIEW_EMBED(calls, "calls.js");
 VIEW_EMBED(why, "why.js");
 VIEW_EMBED(table, "table.js");
 VIEW_EMBED(search, "search.js");
@@ -48,10 +49,10 @@ static int write_before(kl_timeline_fn write, void *context)
 static int write_behind(kl_timeline_fn write, void *context)
 {
 	const struct view_part parts[] = {
-		VIEW_TEXT(scripts), VIEW_FILE(data), VIEW_FILE(source), VIEW_FILE(server),
-		VIEW_FILE(query),   VIEW_FILE(rows), VIEW_FILE(draw),	VIEW_FILE(panel),
-		VIEW_FILE(stacks),  VIEW_FILE(why),  VIEW_FILE(table),	VIEW_FILE(search),
-		VIEW_FILE(main),    VIEW_TEXT(end),
+		VIEW_TEXT(scripts), VIEW_FILE(data),  VIEW_FILE(source), VIEW_FILE(server),
+		VIEW_FILE(query),   VIEW_FILE(rows),  VIEW_FILE(draw),	 VIEW_FILE(panel),
+		VIEW_FILE(stacks),  VIEW_FILE(calls), VIEW_FILE(why),	 VIEW_FILE(table),
+		VIEW_FILE(search),  VIEW_FILE(main),  VIEW_TEXT(end),
 	};
 
 	return view_parts_write(parts, sizeof(parts) / sizeof(*parts), write, context);

@@ -138,6 +138,8 @@ function hopLine(hop, number) {
 async function showDetails(put) {
 	const { selected } = view;
 
+	if (view.call)
+		return put(...callDetails());
 	if (!selected)
 		return put(make('p', {}, 'Click something in the picture. Drag to select a range; ? shows the keys.'));
 	const { track, i } = selected, spans = await track.load();
@@ -238,20 +240,24 @@ function percentile(sorted, part) {
 	return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
 }
 
+function processTable(processes) {
+	return tableOf(['>pid', 'process', '>running', '>ready', '>sleeping', '>blocked'],
+		processes.map((process) => [String(process.pid), process.name, ...[0, 1, 2, 3].map((k) => showTime(process.times[k]))]));
+}
+
 async function showSums(put) {
 	const [from, to] = view.range || [view.from, view.to];
 	const sums = await sumsOf(from, to);
-	const busiest = sums.processes.filter((process) => process.times.some((time) => time))
-		.sort((a, b) => b.times[0] - a.times[0]).slice(0, 50);
+	const busy = sums.processes.filter((process) => process.times.some((time) => time)).sort((a, b) => b.times[0] - a.times[0]);
+	const busiest = busy.filter((process) => !isOwn(process.pid)).slice(0, 50), own = busy.filter((process) => isOwn(process.pid));
 	const calls = sums.calls.sort((a, b) => b.time - a.time).slice(0, 50);
 
 	put(make('h2', {}, `${view.range ? 'Selection' : 'What is shown'}: ${showTime(to - from)} from ${showPoint(from, 1000)}`),
 		sums.unread ? make('p', {}, 'The trace has not been read up to here yet.') : null,
 		sums.inexact ? make('p', {}, 'Spans that are merged count in part at the ends of the range; merged calls have the length of all together.') : null,
 		make('div', { class: 'columns' },
-			make('div', {}, tableOf(['>pid', 'process', '>running', '>ready', '>sleeping', '>blocked'],
-				busiest.map((process) => [String(process.pid), process.name,
-					...[0, 1, 2, 3].map((k) => showTime(process.times[k]))]))),
+			make('div', {}, processTable(busiest),
+				own.length ? make('h2', {}, OWN_TITLE) : null, own.length ? processTable(own) : null),
 			make('div', {}, tableOf(['>CPU', '>busy', '>share'], sums.cpus.map(([id, time]) =>
 				[String(id), showTime(time), `${(100 * time / (to - from)).toFixed(1)}%`]))),
 			make('div', {}, tableOf(['system call', '>calls', '>failed', '>total', '>median', '>90%', '>99%', '>longest'],
@@ -269,7 +275,7 @@ function showRecordsAt(number) {
 
 function recordLine(record) {
 	return make('tr', record.number === recordsHere ? { class: 'here' } : {},
-		make('td', { class: 'n' }, link(showPoint(record.time, 1), () => goToRecord(record))),
+		make('td', { class: 'n' }, link(showPoint(record.time, 1), () => markRecord(record))),
 		make('td', { class: 'n' }, String(record.cpu)),
 		make('td', {}, threadTitle(record.thread)),
 		make('td', {}, record.name),
@@ -286,8 +292,7 @@ function goToRecord(record) {
 	const track = threadTrack(record.thread.tid, kind) || threadTrack(record.thread.tid);
 
 	recordsHere = record.number;
-	if (track)
-		goTo(track, record.time);
+	return track ? goTo(track, record.time, false) : null;
 }
 
 async function showRecords(put) {

@@ -73,18 +73,45 @@ function processGroups() {
 		row.thread = thread;
 		process.rows.push(row);
 	}
-	return [...processes.values()].sort((a, b) => b.ran - a.ran || a.pid - b.pid).flatMap((process, i) => {
+	for (const process of processes.values())
 		process.rows.sort((a, b) => a.thread.tid - b.thread.tid);
-		if (process.rows.length === 1) {
-			process.rows[0].indent = 0;
-			return [process.rows[0], ...curveRows('thread', process.rows[0].thread.tid, 1)];
-		}
-		const group = makeGroup(`${process.name || '?'} ${process.pid} (${process.rows.length} threads)`,
-			process.rows.flatMap((row) => [row, ...curveRows('thread', row.thread.tid, 2)]), i < 8);
+	const sorted = [...processes.values()].sort((a, b) => b.ran - a.ran || a.pid - b.pid);
+	const own = sorted.filter((process) => isOwn(process.pid)), others = sorted.filter((process) => !isOwn(process.pid));
 
-		group.pid = process.pid;
-		return [group];
-	});
+	return [...others.flatMap((process, i) => processRows(process, i < 8)), ...ownGroup(own)];
+}
+
+// The row of a thread, and those below it.
+function threadRows(row, indent) {
+	row.indent = indent;
+	return [row, callRow(row.thread, indent + 1), ...curveRows('thread', row.thread.tid, indent + 1)].filter(Boolean);
+}
+
+function processRows(process, open) {
+	if (process.rows.length === 1)
+		return threadRows(process.rows[0], 0);
+	const group = makeGroup(`${process.name || '?'} ${process.pid} (${process.rows.length} threads)`,
+		process.rows.flatMap((row) => threadRows(row, 1)), open);
+
+	group.pid = process.pid;
+	return [group];
+}
+
+// What records the trace is not what it is about.
+function ownGroup(processes) {
+	const own = processes.flatMap((process) => process.rows);
+
+	return own.length ? [makeGroup(`${OWN_TITLE} (${own.length} thread${own.length > 1 ? 's' : ''})`,
+		own.flatMap((row) => threadRows(row, 1)), false)] : [];
+}
+
+const OWN_TITLE = 'kernlens itself';
+
+// Is a process one of kernlens? The command that it has run may have its name until it is executed.
+function isOwn(pid) {
+	const thread = threadOf(pid);
+
+	return Boolean(thread) && pid !== about.command && /^kernlens(-|$)/.test(thread.name);
 }
 
 function diskRows() {
@@ -100,12 +127,13 @@ let allRows = [];
 
 // Groups stay open or closed.
 function makeRows() {
-	const before = new Map(allRows.filter((row) => row.members).map((row) => [row.pid || row.title, row.open]));
+	const key = (row) => row.pid || row.title.replace(/ \(.*/, '');
+	const before = new Map(allRows.filter((row) => row.members).map((row) => [key(row), row.open]));
 
 	allRows = listRows();
 	for (const row of allRows)
-		if (row.members && before.has(row.pid || row.title))
-			row.open = before.get(row.pid || row.title);
+		if (row.members && before.has(key(row)))
+			row.open = before.get(key(row));
 	layOut();
 }
 
@@ -127,6 +155,8 @@ function layOut() {
 	}
 	totalHeight = 0;
 	for (const row of rows) {
+		if (row.calls !== undefined)
+			sizeCallRow(row);
 		row.top = totalHeight;
 		totalHeight += row.height;
 	}

@@ -223,6 +223,12 @@ function absorb(from, level, chunk, exact = true) {
 		counters.splice(0, counters.length, ...from.counters.map((each, i) => new Counter(i, each, chunk('c', i),
 			counters[i] ? counters[i].points : null)));
 		allSamples = samples;
+		// They have rows of their own.
+		if (samples.n)
+			samples.load().then(() => {
+				makeRows();
+				requestDraw();
+			});
 	}
 	return samples;
 }
@@ -352,6 +358,7 @@ class Samples {
 		this.chunk = chunk;
 		this.maps = maps;
 		this.loading = null;
+		this.found = null; // once they are loaded
 	}
 
 	// { time, thread, path, paths }
@@ -374,6 +381,7 @@ class Samples {
 
 					return this.maps.names[frame >> 1] * 2 + frame % 2;
 				}));
+			this.found = found;
 			return found;
 		});
 		return this.loading;

@@ -149,7 +149,7 @@ async function markRecord(record) {
 
 		moveView(record.time - length / 2, record.time + length / 2);
 	}
-	goToRecord(record);
+	await goToRecord(record);
 	requestDraw();
 }
 

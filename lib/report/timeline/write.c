@@ -324,6 +324,7 @@ void kl_timeline_add_trace(struct kl_buffer *to, const struct kl_trace_info *inf
 	kl_timeline_add_string(to, info->kernel_release);
 	kl_buffer_add_string(to, ",\"scope\":");
 	kl_timeline_add_string(to, info->scope);
+	kl_buffer_printf(to, ",\"command\":%d", info->command);
 }
 
 static void add_about(const struct kl_timeline *t, const char *title, struct kl_buffer *to)
