@@ -75,11 +75,12 @@ int view_page_write(struct kl_timeline *timeline, const char *title, kl_timeline
 static int write_head(kl_timeline_fn write, void *context)
 {
 	static const char none[] = "default-src 'none'", self[] = "; connect-src 'self'";
-	const size_t length = (size_t)(view_page_head_end - view_page_head);
-	const char *at = memmem(view_page_head, length, none, sizeof(none) - 1);
-	const struct view_part parts[] = { { view_page_head, at + sizeof(none) - 1 },
+	const struct view_part head = VIEW_FILE(head);
+	const size_t length = (size_t)(head.end - head.text);
+	const char *at = memmem(head.text, length, none, sizeof(none) - 1);
+	const struct view_part parts[] = { { head.text, at + sizeof(none) - 1 },
 					   VIEW_TEXT(self),
-					   { at + sizeof(none) - 1, view_page_head_end } };
+					   { at + sizeof(none) - 1, head.end } };
 
 	return view_parts_write(parts, sizeof(parts) / sizeof(*parts), write, context);
 }

@@ -78,20 +78,20 @@ static void write_field(const struct kl_field *field, bool first, struct kl_buff
 
 static void write_classes(const struct kl_timeline *t, struct kl_buffer *to)
 {
-	const struct kl_class *class = NULL;
+	const struct kl_class *event = NULL;
 	bool any = false;
 
-	while ((class = kl_schema_next(t->schema, class))) {
-		const uint64_t key = (uint64_t) class->id + 1;
+	while ((event = kl_schema_next(t->schema, event))) {
+		const uint64_t key = (uint64_t)event->id + 1;
 
 		if (!kl_hash_find(&t->classes, key))
 			continue;
 		kl_buffer_add_string(to, any ? ",\n" : "\n");
 		any = true;
-		kl_timeline_add_string(to, class->name);
+		kl_timeline_add_string(to, event->name);
 		kl_buffer_add_string(to, ":[");
-		for (unsigned int i = 0; i < class->n_fields; i++)
-			write_field(&class->fields[i], !i, to);
+		for (unsigned int i = 0; i < event->n_fields; i++)
+			write_field(&event->fields[i], !i, to);
 		kl_buffer_add_string(to, "]");
 	}
 }
