@@ -2,10 +2,11 @@
 # What tests/cli/locks.sh does, and compares.
 """locks.py write FILE | compare TRACE.JSON FTRACE
 
-write: two processes write 64 MB again and again into the same file, at the same place; each holds the
-file's lock while it writes. They end when each has slept in three of its writes. Prints their IDs.
-compare: `kernlens locks --json --by lock --top 0`, with the waits that ftrace has seen meanwhile, as
-text; prints the locks of both, and TAP lines.
+write: two processes write 64 MB again and again into the same file, at the same place; each holds
+the file's lock while it writes. They end when each has slept in three of its writes. Prints their
+IDs.
+compare: `kernlens locks --json --by lock --top 0`, with the waits that ftrace has seen meanwhile,
+as text; prints the locks of both, and TAP lines.
 """
 
 import json
@@ -36,8 +37,8 @@ def write(path):
                 before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
                 os.pwrite(fd, data, 0)
                 if resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw > before:
-                    slept[number] = min(slept[number] + 1, 3)
-                if slept[0] == slept[1] == 3:
+                    slept[number] += 1
+                if min(slept[:2]) >= 3:
                     break
             os._exit(0)
         children.append(child)
