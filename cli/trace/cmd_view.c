@@ -84,7 +84,6 @@ static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_tra
 	struct kl_timeline *timeline =
 		kl_timeline_create(trace, (v->megabytes ? v->megabytes : MB_DEFAULT) * 1000000);
 	struct kl_item item;
-	uint64_t begin = 0;
 	int error = timeline ? 0 : -errno;
 
 	if (!error)
@@ -97,10 +96,9 @@ static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_tra
 		kl_trace_skip(trace, v->from_ns);
 	while (!error && kl_trace_next(trace, &item) > 0) {
 		if (item.kind == KL_ITEM_EVENT) {
-			begin = begin ? begin : item.event->ns;
-			if (item.event->ns - begin > v->to_ns)
+			if (item.event->since_ns > v->to_ns)
 				break;
-			if (item.event->ns - begin < v->from_ns)
+			if (item.event->since_ns < v->from_ns)
 				continue;
 		}
 		error = kl_timeline_add(timeline, &item);

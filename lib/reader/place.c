@@ -12,11 +12,13 @@
  * A stream as it was; its window and what points into it are not of use later.
  * @block_bytes: size of its current block; 0: it was between two
  * @done: bytes of the block that had been read
+ * @has_event: the stream's current item is the last event of these
  */
 struct stream_place {
 	struct kl_stream stream;
 	uint64_t block_bytes;
 	size_t done;
+	bool has_event;
 };
 
 struct kl_trace_place {
@@ -56,6 +58,7 @@ struct kl_trace_place *kl_trace_place_take(const struct kl_trace *trace)
 			continue;
 		to->block_bytes = s->block->packet_bits / 8;
 		to->done = (size_t)(s->cursor.at - (const uint8_t *)s->block);
+		to->has_event = s->got && !s->is_loss;
 	}
 	return place;
 }
@@ -78,11 +81,10 @@ static int restore_stream(struct kl_stream *s, const struct stream_place *from)
 		return 0;
 	block = kl_window_at(&s->file, s->at - from->block_bytes, from->block_bytes);
 	if (!block || block->packet_bits / 8 != from->block_bytes || block->seq != s->seq ||
-	    kl_block_check(block, from->block_bytes, s->uuid))
+	    kl_block_check(block, from->block_bytes, s->uuid) ||
+	    kl_cursor_return(&s->cursor, block, from->done, from->has_event))
 		return kl_fail(EIO, "the trace has changed while it was read");
 	s->block = block;
-	s->cursor.at = (const uint8_t *)block + from->done;
-	s->cursor.end = (const uint8_t *)block + block->content_bits / 8;
 	return 0;
 }
 

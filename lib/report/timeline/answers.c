@@ -152,22 +152,24 @@ static int add_record(void *context, const struct kl_event *event, uint64_t numb
 {
 	struct records *r = context;
 
+	int error;
+
 	(void)number;
-	if (!r->left--)
-		return 1;
 	kl_buffer_add_string(r->to, r->any ? ",\n[" : "[");
 	r->any = true;
-	return kl_index_add_record(r->index, event, r->to, &r->text);
+	error = kl_index_add_record(r->index, event, r->to, &r->text);
+	return error ? error : !--r->left;
 }
 
 int kl_timeline_index_records(struct kl_timeline_index *index, uint64_t number, uint64_t n,
 			      struct kl_buffer *to)
 {
 	struct records r = { .index = index, .to = to, .left = n };
-	int ret;
+	int ret = 0;
 
 	kl_buffer_add_string(to, "[");
-	ret = kl_timeline_index_read(index, number, add_record, &r);
+	if (n)
+		ret = kl_timeline_index_read(index, number, add_record, &r);
 	kl_buffer_add_string(to, "]");
 	kl_buffer_deinit(&r.text);
 	return ret < 0 ? ret : to->error ? -ENOMEM : 0;

@@ -109,6 +109,7 @@ void kl_timeline_index_destroy(struct kl_timeline_index *index)
 		kl_trace_place_free(index->checkpoint[i].place);
 		kl_seed_free(index->checkpoint[i].seed);
 	}
+	kl_trace_place_free(index->recent);
 	kl_timeline_destroy(index->overview);
 	kl_search_free(index->search);
 	free(index);
@@ -117,13 +118,11 @@ void kl_timeline_index_destroy(struct kl_timeline_index *index)
 /* --------------------------------------------------------------------- reading */
 
 /* Is an event in the part that was chosen? Less than 0: before it; more: after it. */
-static int side_of(struct kl_timeline_index *index, const struct kl_event *event)
+static int side_of(const struct kl_timeline_index *index, const struct kl_event *event)
 {
-	if (!index->begin_ns)
-		index->begin_ns = event->ns;
-	if (event->ns < index->begin_ns + index->options.from_ns)
+	if (event->since_ns < index->options.from_ns)
 		return -1;
-	return event->ns - index->begin_ns > index->options.to_ns;
+	return event->since_ns > index->options.to_ns;
 }
 
 /* The next item of the part. Returns 1, or 0 at its end. */
@@ -154,6 +153,8 @@ int kl_timeline_index_step(struct kl_timeline_index *index, uint64_t records)
 	struct kl_item item;
 	int error = 0;
 
+	if (index->failed)
+		return kl_fail(EIO, "the trace has changed while it was read");
 	while (!index->complete && !error && t->counts.records < end) {
 		if (!next_item(index, &item))
 			return complete(index);
@@ -175,12 +176,13 @@ struct kl_timeline_progress kl_timeline_index_progress(const struct kl_timeline_
 		.begin_ns = t->first_ns,
 		.complete = index->complete,
 	};
+	const uint64_t begin = kl_trace_begin(index->trace);
 	uint64_t end = index->last_block_ns;
 
 	if (index->complete || !t->first_ns || end < t->first_ns)
 		return progress;
-	if (end - index->begin_ns > index->options.to_ns)
-		end = index->begin_ns + index->options.to_ns;
+	if (end - begin > index->options.to_ns)
+		end = begin + index->options.to_ns;
 	if (end > t->first_ns + t->last_ns)
 		progress.end_ns = end - t->first_ns;
 	return progress;
@@ -213,21 +215,33 @@ const struct kl_checkpoint *kl_checkpoint_before(const struct kl_timeline_index 
 	return &index->checkpoint[i];
 }
 
+/* Let the pass go on where it was. Without that, the index must not look complete. */
+static int go_back(struct kl_timeline_index *index, struct kl_trace_place *here)
+{
+	const int error = kl_trace_place_go(index->trace, here);
+
+	if (error)
+		index->failed = true;
+	kl_trace_place_free(here);
+	return error;
+}
+
 int kl_index_visit(struct kl_timeline_index *index, const struct kl_trace_place *from,
 		   uint64_t number, kl_visit_fn visit, void *context)
 {
 	struct kl_trace_place *here = kl_trace_place_take(index->trace);
 	struct kl_item item;
-	int ret = here ? 0 : -ENOMEM, error;
+	int ret = 0, error;
 
-	if (!ret && from)
+	if (!here)
+		return -ENOMEM;
+	if (from)
 		ret = kl_trace_place_go(index->trace, from);
 	while (!ret && next_item(index, &item) > 0) {
 		ret = visit(context, &item, number);
 		number += item.kind == KL_ITEM_EVENT;
 	}
-	error = here ? kl_trace_place_go(index->trace, here) : 0;
-	kl_trace_place_free(here);
+	error = go_back(index, here);
 	return error ? error : ret;
 }
 
@@ -271,8 +285,7 @@ static int read_ahead(struct kl_timeline_index *index, struct window *w)
 	w->timeline->first_ns = first_ns;
 	kl_trace_skip(index->trace, first_ns + w->from_ns - kl_trace_begin(index->trace));
 	ret = kl_index_visit(index, NULL, 0, add_to_window, w);
-	error = kl_trace_place_go(index->trace, here);
-	kl_trace_place_free(here);
+	error = go_back(index, here);
 	return error ? error : ret;
 }
 
@@ -320,18 +333,32 @@ struct kl_timeline *kl_timeline_index_window(struct kl_timeline_index *index, ui
 /* --------------------------------------------------------------------- records */
 
 struct reading {
+	struct kl_timeline_index *index;
 	uint64_t number;
 	int (*take)(void *context, const struct kl_event *event, uint64_t number);
 	void *context;
 };
 
+/* Whoever reads part after part goes on here, however far the checkpoint before it is. */
+static int keep_recent(struct kl_timeline_index *index, uint64_t number)
+{
+	kl_trace_place_free(index->recent);
+	index->recent = kl_trace_place_take(index->trace);
+	index->recent_number = number;
+	return index->recent ? 0 : -ENOMEM;
+}
+
 static int take_record(void *context, const struct kl_item *item, uint64_t number)
 {
 	const struct reading *reading = context;
+	int ret;
 
 	if (item->kind != KL_ITEM_EVENT || number < reading->number)
 		return 0;
-	return reading->take(reading->context, item->event, number);
+	ret = reading->take(reading->context, item->event, number);
+	if (ret > 0 && keep_recent(reading->index, number + 1))
+		return -ENOMEM;
+	return ret;
 }
 
 int kl_timeline_index_read(struct kl_timeline_index *index, uint64_t number,
@@ -340,9 +367,12 @@ int kl_timeline_index_read(struct kl_timeline_index *index, uint64_t number,
 			   void *context)
 {
 	const struct kl_checkpoint *at = kl_checkpoint_of(index, number);
-	struct reading reading = { number, take, context };
+	struct reading reading = { index, number, take, context };
+	const bool is_near = index->recent && index->recent_number <= number &&
+			     index->recent_number > at->records;
 
-	return kl_index_visit(index, at->place, at->records, take_record, &reading);
+	return kl_index_visit(index, is_near ? index->recent : at->place,
+			      is_near ? index->recent_number : at->records, take_record, &reading);
 }
 
 struct time_search {

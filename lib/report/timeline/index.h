@@ -24,16 +24,16 @@ struct kl_checkpoint {
 /**
  * struct kl_timeline_index - an index
  * @overview: of what has been read
- * @begin_ns: wall time of the first event of the trace, which may have been left out
  * @every: records from checkpoint to checkpoint
  * @search: what was looked for last
+ * @recent: where reading by number ended last, before the record @recent_number; NULL: nowhere
+ * @failed: the pass cannot go on, as the trace has changed
  */
 struct kl_timeline_index {
 	struct kl_trace *trace;
 	struct kl_timeline_options options;
 	int32_t pid[KL_TIMELINE_PIDS_MAX];
 	struct kl_timeline *overview;
-	uint64_t begin_ns;
 	uint64_t total;
 	uint64_t last_block_ns; /* wall time */
 	bool complete;
@@ -41,6 +41,9 @@ struct kl_timeline_index {
 	size_t n;
 	uint64_t every;
 	struct kl_search *search;
+	struct kl_trace_place *recent;
+	uint64_t recent_number;
+	bool failed;
 };
 
 /* Append a record: [time, CPU ...], without a bracket before it. @scratch is used. */
