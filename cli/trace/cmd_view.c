@@ -179,6 +179,7 @@ static int serve_index(const struct view_run *v, struct kl_timeline_index *index
 {
 	const struct sigaction action = { .sa_handler = on_signal };
 	struct view_server *server = view_server_create(index, v->path, (uint16_t)v->port);
+	struct sigaction before;
 	int status, error;
 
 	if (!server)
@@ -186,7 +187,9 @@ static int serve_index(const struct view_run *v, struct kl_timeline_index *index
 				 (unsigned long long)v->port, strerror(errno));
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	/* As nohup(1) has it ignored. */
+	if (sigaction(SIGHUP, NULL, &before) || before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
 	status = print_url(view_server_url(server));
 	error = status ? 0 : view_server_run(server, is_stopped);
 	view_server_destroy(server);
@@ -206,15 +209,13 @@ static int serve(const struct view_run *v)
 		.n_plots = v->n_plots,
 	};
 	struct kl_timeline_index *index;
-	int status;
+	int status, error;
 
 	if (!trace)
 		return CLI_FAILED;
 	index = kl_timeline_index_create(trace, &options);
-	if (index && kl_timeline_index_step(index, 1) >= 0)
-		status = serve_index(v, index);
-	else
-		status = cli_library_error(-errno, NULL);
+	error = index ? kl_timeline_index_step(index, 1) : -errno;
+	status = error < 0 ? cli_library_error(error, NULL) : serve_index(v, index);
 	kl_timeline_index_destroy(index);
 	kl_trace_close(trace);
 	return status;

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { Browser } from './browser.mjs';
+import { testExpressions, testTexts } from './expressions.mjs';
 import { testRows } from './rows.mjs';
 import { testSearch } from './search.mjs';
 import { testWhy } from './why.mjs';
@@ -221,6 +222,8 @@ async function testRecords() {
 if (kept) {
 	await testRecords();
 	await testSearch(browser, check, JSON.parse(readFileSync(matchesFile)));
+	testTexts(check);
+	await testExpressions(browser, check, kernlens, trace, 80);
 	await testWhy(browser, check, kernlens, trace);
 } else {
 	check('the page says what is left out', await browser.evaluate("document.getElementById('note').textContent")

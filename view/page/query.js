@@ -6,26 +6,54 @@ const OPERATORS = [['||', 'or'], ['&&', 'and'], ['|'], ['^'], ['&'], ['==', '!='
 	['+', '-'], ['*', '/', '%']];
 const UNITS = { B: 1n, K: 1024n, M: 1024n ** 2n, G: 1024n ** 3n, T: 1024n ** 4n, KiB: 1024n, MiB: 1024n ** 2n, GiB: 1024n ** 3n,
 	TiB: 1024n ** 4n, ns: 1n, us: 1000n, ms: 1000000n, s: 1000000000n, min: 60000000000n, h: 3600000000000n, d: 86400000000000n };
-const TOKEN = /\s*(?:(0x[\da-f]+|0[0-7]+(?![\d.])|\d+(?:\.\d+)?)([a-z]*)|([a-z_]\w*)|"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)+)'|(\|\||&&|==|!=|!~|<=|>=|<<|>>|[|^&~<>+\-*/%!?:()[\]]))/iy;
+const TOKEN = /\s*(?:(0x[\da-f]+|\d+(?:\.\d+)?)(\w*)|([a-z_]\w*)|"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\]|\\.[\da-f]{0,2}))'|(!~|\|\||&&|==|!=|<=|>=|<<|>>|[|^&~<>+\-*/%!?:().[\]]))/iy;
+const ESCAPES = { n: '\n', t: '\t', r: '\r', 0: '\0', a: '\x07', b: '\b', f: '\f', v: '\v', '\\': '\\', "'": "'", '"': '"', '*': '*', '?': '?' };
+const LARGEST = 2n ** 64n - 1n, signed64 = (value) => BigInt.asIntN(64, value), unsigned64 = (value) => BigInt.asUintN(64, value);
 
-function unescape(text) {
-	const known = { n: '\n', t: '\t', r: '\r', 0: '\0' };
-
-	return text.replace(/\\(x[\da-f]{2}|.)/gi, (_, c) => (c.length === 3 ? String.fromCharCode(parseInt(c.slice(1), 16)) : known[c] ?? c));
+// Texts are compared as bytes, one in each character.
+function bytesOf(text) {
+	return /^[\0-\x7f]*$/.test(text) ? text : String.fromCharCode(...new TextEncoder().encode(text));
 }
 
-function numberOf(digits, unit) {
-	const scale = unit ? UNITS[unit] : 1n;
+// The bytes of a literal of C, each as a character, and which of them are escaped.
+function literalOf(text) {
+	const escaped = [];
+	let bytes = '';
 
-	if (scale === undefined)
-		throw new Error(`"${unit}" is not a unit`);
-	if (!digits.includes('.'))
-		return BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits.slice(1)}` : digits) * scale;
-	const [whole, part] = digits.split('.'), value = BigInt(whole + part) * scale, power = 10n ** BigInt(part.length);
+	for (const [part, hex, letter] of text.matchAll(/\\x([\da-f]{2})|\\(.?)|[^\\]+/gi)) {
+		if (letter !== undefined && !Object.hasOwn(ESCAPES, letter))
+			throw new Error(`"${part}" is not a known escape`);
+		if (part.startsWith('\\'))
+			escaped.push(bytes.length);
+		bytes += hex ? String.fromCharCode(parseInt(hex, 16)) : letter ? ESCAPES[letter] : bytesOf(part);
+	}
+	return { bytes, escaped };
+}
 
-	if (!unit || value % power)
-		throw new Error(`"${digits}${unit}" is not a whole number`);
-	return value / power;
+// { value, wide }: `wide`: it is unsigned and has 64 bits
+function numberOf(digits, suffix) {
+	const isDecimal = !/^0[\dx]/i.test(digits), isType = /^[ul]*$/i.test(suffix), isUnit = isDecimal && Object.hasOwn(UNITS, suffix);
+	const [whole, part = ''] = digits.split('.'), power = 10n ** BigInt(part.length);
+
+	if ((!isType && !isUnit) || (!isDecimal && part) || /^0[0-7]*[89]/.test(digits))
+		throw new Error(`"${digits}${suffix}" is not a number`);
+	const text = /^0\d/.test(whole) ? `0o${whole}` : whole;
+	const value = BigInt(text + part) * (isUnit ? UNITS[suffix] : 1n);
+
+	if (value % power)
+		throw new Error(`"${digits}${suffix}" is not a whole number`);
+	if (value / power > LARGEST)
+		throw new Error(`"${digits}${suffix}" does not fit into 64 bits`);
+	return { value: signed64(value / power), wide: value / power > LARGEST / 2n || /u/i.test(isUnit ? '' : suffix) };
+}
+
+// 'x' as a number.
+function characterOf(text) {
+	const { bytes } = literalOf(text);
+
+	if (bytes.length !== 1)
+		throw new Error('one character is expected between apostrophes');
+	return { value: BigInt.asIntN(8, BigInt(bytes.charCodeAt(0))), wide: false };
 }
 
 function tokensOf(text) {
@@ -36,12 +64,12 @@ function tokensOf(text) {
 
 		if (!found)
 			throw new Error(`"${text.slice(at).trim()}" is not understood`);
-		const [, digits, unit, name, string, letter, operator] = found;
+		const [, digits, suffix, name, string, letter, operator] = found;
 
 		if (digits)
-			tokens.push({ value: numberOf(digits, unit) });
+			tokens.push(numberOf(digits, suffix));
 		else if (letter !== undefined)
-			tokens.push({ value: BigInt(unescape(letter).codePointAt(0)) });
+			tokens.push(characterOf(letter));
 		else if (string !== undefined)
 			tokens.push({ string });
 		else
@@ -98,14 +126,21 @@ class Parser {
 			return { op: '!', args: [this.binary(2)] };
 		let left = this.binary(level + 1), op;
 
-		while ((op = this.take(...OPERATORS[level])))
+		while ((op = this.take(...OPERATORS[level]))) {
+			const next = this.tokens[this.at];
+
+			if (next && ['~', '!~'].includes(op))
+				next.isPattern = true;
 			left = { op: { or: '||', and: '&&' }[op] || op, args: [left, this.binary(level + 1)] };
+		}
 		return left;
 	}
 
 	unary() {
-		const op = this.take('-', '!', '~', '+');
+		const op = this.take('-', '!', '~', '!~');
 
+		if (op === '!~')
+			return { op: '!', args: [{ op: '~x', args: [this.unary()] }] };
 		if (op)
 			return { op: op === '!' ? '!' : `${op}x`, args: [this.unary()] };
 		if (this.take('(')) {
@@ -113,6 +148,8 @@ class Parser {
 
 			if (!this.take(')'))
 				throw new Error('")" is missing');
+			if (inner.name !== undefined && this.at < this.tokens.length && !this.tokens[this.at].operator)
+				throw new Error('casts can only be searched for in a served page');
 			return inner;
 		}
 		const token = this.tokens[this.at++];
@@ -125,126 +162,197 @@ class Parser {
 	}
 }
 
-const whole64 = (value) => BigInt.asIntN(64, value);
+const compare = (test) => (wide) => (a, b) => BigInt(wide ? test(unsigned64(a), unsigned64(b)) : test(a, b));
+const divide = (run) => (wide) => (a, b) => (b === 0n ? 0n : signed64(wide ? run(unsigned64(a), unsigned64(b)) : run(a, b)));
+const calculate = (run) => () => (a, b) => signed64(run(a, b));
+
+// Operators as C has them: of two numbers, or of unsigned ones if one of them is `wide`.
 const NUMERIC = {
-	'|': (a, b) => a | b, '^': (a, b) => a ^ b, '&': (a, b) => a & b,
-	'==': (a, b) => BigInt(a === b), '!=': (a, b) => BigInt(a !== b),
-	'<': (a, b) => BigInt(a < b), '<=': (a, b) => BigInt(a <= b), '>': (a, b) => BigInt(a > b), '>=': (a, b) => BigInt(a >= b),
-	'<<': (a, b) => whole64(a << (b & 63n)), '>>': (a, b) => a >> (b & 63n),
-	'+': (a, b) => whole64(a + b), '-': (a, b) => whole64(a - b), '*': (a, b) => whole64(a * b),
-	'/': (a, b) => (b ? a / b : 0n), '%': (a, b) => (b ? a % b : 0n),
+	'|': calculate((a, b) => a | b), '^': calculate((a, b) => a ^ b), '&': calculate((a, b) => a & b),
+	'==': compare((a, b) => a === b), '!=': compare((a, b) => a !== b),
+	'<': compare((a, b) => a < b), '<=': compare((a, b) => a <= b), '>': compare((a, b) => a > b), '>=': compare((a, b) => a >= b),
+	'<<': calculate((a, b) => a << (b & 63n)),
+	'>>': (wide) => (a, b) => signed64((wide ? unsigned64(a) : a) >> (b & 63n)),
+	'+': calculate((a, b) => a + b), '-': calculate((a, b) => a - b), '*': calculate((a, b) => a * b),
+	'/': divide((a, b) => a / b), '%': divide((a, b) => a % b),
 };
 
-// A text compared with a pattern: an asterisk at its end stands for anything.
-function likeness(string) {
-	const open = /(?:^|[^\\])(?:\\\\)*\*$/.test(string), text = unescape(open ? string.slice(0, -1) : string);
+// A text compared with a string, or with a pattern: an asterisk at its end stands for anything.
+function likeness({ string, isPattern }) {
+	const { bytes, escaped } = literalOf(string), open = bytes.endsWith('*') && !escaped.includes(bytes.length - 1);
+	const text = open ? bytes.slice(0, -1) : bytes;
 
+	if (bytes.includes('\0'))
+		throw new Error('a string cannot contain a NUL byte');
+	if (isPattern && [...text].some((c, i) => '*?['.includes(c) && !escaped.includes(i)))
+		throw new Error('a pattern can have only one *, at its end, and no ? or [');
 	return open ? (value) => value.startsWith(text) : (value) => value === text;
 }
 
-// A function from a getter of fields to the value. `kinds(name)`: 'number', 'text', or undefined.
-// Throws if it cannot be evaluated with these fields; `missing` is set if only a name is missing.
-function compileTree(tree, kinds) {
-	if (tree.value !== undefined)
-		return () => tree.value;
-	if (tree.name !== undefined) {
-		const kind = kinds(tree.name), { name } = tree;
+function fieldOf(name, fields) {
+	const field = fields(name);
 
-		if (kind === undefined)
-			throw Object.assign(new Error(`no event has "${name}"`), { missing: true });
+	if (!field)
+		throw Object.assign(new Error(`no event has "${name}"`), { missing: true });
+	return field;
+}
+
+// A field compared with a string.
+function compileText({ op, args }, fields) {
+	const string = args.find((arg) => arg.string !== undefined), field = args.find((arg) => arg !== string);
+
+	if (field.name === undefined)
+		throw new Error('only a field can be compared with a string');
+	if (!['==', '!=', '~', '!~'].includes(op) || (op.endsWith('~') && string !== args[1]))
+		throw new Error('strings are compared with == and !=, and patterns behind ~ and !~');
+	if (fieldOf(field.name, fields).kind !== 'text')
+		throw new Error(`"${field.name}" is not a text`);
+	const like = likeness(string), no = op.startsWith('!');
+
+	return { run: (get) => BigInt(like(get(field.name)) !== no), wide: false };
+}
+
+function compileOperator(op, a, b) {
+	const wide = op === '<<' || op === '>>' ? a.wide : a.wide || b.wide, run = NUMERIC[op](wide);
+	const constant = a.constant && b.constant, right = b.constant ? unsigned64(b.run()) : null;
+
+	if (op === '/' || op === '%' ? right === 0n : ['<<', '>>'].includes(op) && right > 63n)
+		throw new Error(op === '/' || op === '%' ? 'division by 0' : 'the shift count exceeds 63');
+	return { run: (get) => run(a.run(get), b.run(get)), wide: wide && !/[<>=]=|^[<>]$/.test(op), constant };
+}
+
+// { run, wide, constant }: `run` is a function from a getter of fields to the value, a number that is signed.
+// `fields(name)`: { kind, wide }, or undefined. Throws if it cannot be evaluated with these; `missing` is
+// set if only a name is missing.
+function compileTree(tree, fields) {
+	const { op, args = [], name, value } = tree;
+
+	if (value !== undefined)
+		return { run: () => value, wide: tree.wide, constant: true };
+	if (name !== undefined) {
+		const { kind, wide } = fieldOf(name, fields);
+
 		if (kind !== 'number')
 			throw new Error(`"${name}" is not a number`);
-		return (get) => get(name);
+		return { run: (get) => get(name), wide };
 	}
 	if (tree.string !== undefined)
 		throw new Error('a string can only be compared');
-	const { op, args } = tree, texts = ['==', '!=', '~', '!~'].includes(op) && args.find((arg) => arg.string !== undefined);
-
-	if (texts) {
-		const field = args.find((arg) => arg !== texts), like = likeness(texts.string), no = op.startsWith('!');
-
-		if (!field || field.name === undefined)
-			throw new Error('only a field can be compared with a string');
-		if (kinds(field.name) === undefined)
-			throw Object.assign(new Error(`no event has "${field.name}"`), { missing: true });
-		if (kinds(field.name) !== 'text')
-			throw new Error(`"${field.name}" is not a text`);
-		return (get) => BigInt(like(get(field.name)) !== no);
-	}
+	if (args.length === 2 && args.some((arg) => arg.string !== undefined))
+		return compileText(tree, fields);
 	if (op === '~' || op === '!~')
 		throw new Error('a pattern is a string in quotes');
-	const [a, b, c] = args.map((arg) => compileTree(arg, kinds));
+	const parts = args.map((arg) => compileTree(arg, fields)), [a, b, c] = parts;
+	const constant = parts.every((part) => part.constant);
 
 	switch (op) {
-	case '?': return (get) => (a(get) ? b(get) : c(get));
-	case '&&': return (get) => BigInt(Boolean(a(get)) && Boolean(b(get)));
-	case '||': return (get) => BigInt(Boolean(a(get)) || Boolean(b(get)));
-	case '!': return (get) => BigInt(!a(get));
-	case '-x': return (get) => whole64(-a(get));
-	case '+x': return a;
-	case '~x': return (get) => ~a(get);
-	default: return (get) => NUMERIC[op](a(get), b(get));
+	case '?': return { run: (get) => (a.run(get) ? b.run(get) : c.run(get)), wide: b.wide || c.wide, constant };
+	case '&&': return { run: (get) => BigInt(Boolean(a.run(get)) && Boolean(b.run(get))), wide: false, constant };
+	case '||': return { run: (get) => BigInt(Boolean(a.run(get)) || Boolean(b.run(get))), wide: false, constant };
+	case '!': return { run: (get) => BigInt(!a.run(get)), wide: false, constant };
+	case '-x': return { run: (get) => signed64(-a.run(get)), wide: a.wide, constant };
+	case '~x': return { run: (get) => ~a.run(get), wide: a.wide, constant };
+	default: return compileOperator(op, a, b);
 	}
 }
 
 // --------------------------------------------------------------- records as text
 
-const wordNumbers = new Map((about.words || []).map(([format, number, text]) => [`${format} ${text}`, BigInt(number)]));
+// A word that stands for several numbers stands for none.
+const wordNumbers = new Map();
+
+for (const [format, number, text] of about.words || []) {
+	const key = `${format} ${text}`;
+
+	wordNumbers.set(key, wordNumbers.has(key) ? null : BigInt(number));
+}
+
+const unknownValue = {};
+const QUOTED = /"(?:[^"\\]|\\.)*"/y;
+
+// Where a field ends in a record's text. A text without quotes may look like the fields behind it.
+function endOf(text, begin, kind, next) {
+	if (kind === 's') {
+		QUOTED.lastIndex = begin;
+		return QUOTED.test(text) ? QUOTED.lastIndex : text.length;
+	}
+	if (next === undefined)
+		return text.length;
+	const end = text.indexOf(` ${next}=`, begin);
+
+	if (end < 0 || (kind === 't' && text.includes(` ${next}=`, end + 1)))
+		throw unknownValue;
+	return end;
+}
 
 // The numbers or texts of some fields in a record's text, which has `list` one after the other.
 function valuesIn(text, list, wanted, to) {
 	let at = 0;
 
 	for (let i = 0; i < list.length; i++) {
-		const [name, kind, format] = list[i];
-		const begin = at + name.length + 1;
-		let end = i + 1 < list.length ? text.indexOf(` ${list[i + 1][0]}=`, kind === 's' ? text.indexOf('"', begin + 1) : begin) : -1;
+		const [name, kind, format, bits] = list[i], begin = at + name.length + 1;
+		const end = endOf(text, begin, kind, i + 1 < list.length ? list[i + 1][0] : undefined);
 
-		if (end < 0)
-			end = text.length;
 		if (wanted.has(name) && !to.has(name))
-			to.set(name, valueOf(text.slice(begin, end), kind, format));
+			to.set(name, valueOf(text.slice(begin, end), kind, format, bits));
 		at = end + 1;
 	}
 }
 
-// Null: it is not known which number the word stands for.
-function valueOf(text, kind, format) {
-	if (kind === 's')
-		return unescape(text.slice(1, -1));
-	if (kind === 't')
-		return text;
-	if (/^-?(0x[\da-f]+|\d+)$/i.test(text))
-		return text.startsWith('-') ? -BigInt(text.slice(1)) : BigInt(text);
-	return wordNumbers.get(`${format} ${text}`) ?? null;
+// The bytes of a text in quotes, as kernlens prints it.
+function unquoted(text) {
+	return bytesOf(text.slice(1, -1)).replace(/\\([0-7]{3}|.)/g, (_, c) =>
+		(c.length === 3 ? String.fromCharCode(parseInt(c, 8)) : ESCAPES[c] ?? c));
 }
 
-const unknownValue = {};
+// `bits`: of the number, negative: signed. Null: it is not known which number the word stands for.
+function valueOf(text, kind, format, bits) {
+	if (kind === 's')
+		return unquoted(text);
+	if (kind === 't')
+		return bytesOf(text);
+	const number = /^0[0-7]+$/.test(text) ? BigInt(`0o${text}`) : /^-?\d+$|^0x[\da-f]+$/.test(text) ? BigInt(text) :
+		wordNumbers.get(`${format} ${text}`) ?? null;
+
+	return number === null ? null : bits < 0 ? BigInt.asIntN(-bits, number) : signed64(BigInt.asUintN(bits, number));
+}
+
+function namesIn({ name, args = [] }) {
+	return [...(name === undefined ? [] : [name]), ...args.flatMap(namesIn)];
+}
 
 // What an expression needs of one event: null if it cannot be used with it.
 function evaluatorOf(tree, event) {
-	const fields = about.fields[event] || [], { variables } = about;
-	const kinds = new Map([['tid', 'number'], ['pid', 'number'], ['cpu', 'number'], ['comm', 'text']]);
+	const list = about.fields[event] || [], { variables } = about;
+	const fields = new Map([['tid', { kind: 'number' }], ['pid', { kind: 'number' }], ['cpu', { kind: 'number' }], ['comm', { kind: 'text' }]]);
 
-	for (const [name, kind] of [...variables, ...fields])
-		kinds.set(name, kind === 's' || kind === 't' ? 'text' : kind === '-' ? 'array' : 'number');
-	const run = compileTree(tree, (name) => kinds.get(name)), wanted = new Set(kinds.keys());
+	for (const [name, kind, , bits] of [...variables, ...list])
+		fields.set(name, { kind: kind === 's' || kind === 't' ? 'text' : kind === '-' ? 'array' : 'number', wide: bits === 64 });
+	const { run } = compileTree(tree, (name) => fields.get(name)), wanted = new Set(namesIn(tree));
+	const [first] = variables, ofTask = { tid: (record) => BigInt(record.thread.tid), pid: (record) => BigInt(record.thread.pid),
+		cpu: (record) => BigInt(record.cpu), comm: (record) => bytesOf(record.thread.name) };
+	const valuesOf = (record) => {
+		const values = new Map(), { text } = record, cut = first ? text.lastIndexOf(` {${first[0]}=`) : -1;
 
-	return (record) => {
-		const values = new Map(), { thread, text } = record;
-		const cut = variables.length ? text.lastIndexOf(` {${variables[0][0]}=`) : -1;
-
-		valuesIn(cut < 0 ? text : text.slice(0, cut), fields, wanted, values);
+		if (cut >= 0 && text.indexOf(` {${first[0]}=`) !== cut)
+			throw unknownValue;
+		valuesIn(cut < 0 ? text : text.slice(0, cut), list, wanted, values);
 		if (cut >= 0)
 			valuesIn(text.slice(cut + 2, -1), variables, wanted, values);
-		for (const [name, value] of [['tid', BigInt(thread.tid)], ['pid', BigInt(thread.pid)], ['cpu', BigInt(record.cpu)], ['comm', thread.name]])
+		for (const name of wanted)
 			if (!values.has(name))
-				values.set(name, value);
+				values.set(name, ofTask[name](record));
+		return values;
+	};
+
+	return (record) => {
 		try {
+			const values = valuesOf(record);
+
 			return Boolean(run((name) => {
 				const value = values.get(name);
 
-				if (value === null || value === undefined)
+				if (value === null)
 					throw unknownValue;
 				return value;
 			}));
@@ -294,6 +402,8 @@ function matcherOf(text) {
 			try {
 				evaluators.set(event, evaluatorOf(tree, event));
 			} catch (error) {
+				if (filtered)
+					throw error;
 				if (!problem || (problem.missing && !error.missing))
 					problem = error;
 			}

@@ -64,18 +64,21 @@ static bool is_token(const struct view_server *server, const char *text)
 	return !differ;
 }
 
-/* Other names of this address could be a site's, whose scripts then may read what we answer. */
+/*
+ * Other names of this address could be a site's, whose scripts then may read what we answer.
+ * Browsers leave out the port of HTTP.
+ */
 static bool is_host(const struct view_server *server, const char *host)
 {
+	static const char *const names[] = { "127.0.0.1", "localhost" };
 	char known[64];
 
-	if (!host)
-		return false;
-	snprintf(known, sizeof(known), "127.0.0.1:%u", server->port);
-	if (!strcmp(host, known))
-		return true;
-	snprintf(known, sizeof(known), "localhost:%u", server->port);
-	return !strcmp(host, known);
+	for (size_t i = 0; host && i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(known, sizeof(known), "%s:%u", names[i], server->port);
+		if (!strcmp(host, known) || (server->port == 80 && !strcmp(host, names[i])))
+			return true;
+	}
+	return false;
 }
 
 /* Browsers say which page makes a request. */

@@ -206,7 +206,7 @@ int kl_timeline_index_count(struct kl_timeline_index *index, const char *text, u
  * @to: {"complete": whether all of the trace before it was read, "node": {...}}; see
  *      docs/format/timeline.md
  *
- * Reads 1.5 million records at most. What was earlier is then unknown.
+ * Reads 1.5 million records, or 1/256 of the trace more. What was earlier is then unknown.
  */
 int kl_timeline_index_why(struct kl_timeline_index *index, int32_t tid, uint64_t from_ns,
 			  uint64_t to_ns, struct kl_buffer *to);

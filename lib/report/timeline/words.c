@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <kernlens/internal.h>
+#include "../../format/schema.h"
 #include "timeline.h"
 
 #define WORDS_MAX 16384 /* others cannot be compared with numbers */
@@ -73,7 +74,8 @@ static void write_field(const struct kl_field *field, bool first, struct kl_buff
 {
 	kl_buffer_add_string(to, first ? "[" : ",[");
 	kl_timeline_add_string(to, field->name);
-	kl_buffer_printf(to, ",\"%c\",%d]", kind_of(field), (int)field->format);
+	kl_buffer_printf(to, ",\"%c\",%d,%d]", kind_of(field), (int)field->format,
+			 8 * (int)field->bytes * (kl_type_is_signed(field->type) ? -1 : 1));
 }
 
 static void write_classes(const struct kl_timeline *t, struct kl_buffer *to)
