@@ -152,7 +152,9 @@ static ssize_t find_task(struct kl_why *why, int32_t tid)
 
 static int explain(struct why_run *wr, struct kl_why *why, uint64_t first_ns, uint64_t lost)
 {
-	struct cli_why report = { .least = wr->least, .lost = lost };
+	struct cli_why report = { .least = wr->least,
+				  .lost = lost,
+				  .interrupts = kl_why_tells_interrupts(why) };
 	ssize_t task = find_task(why, wr->tid);
 	struct kl_why_node *node;
 	int status;

@@ -225,6 +225,9 @@ void cli_why_print(const struct cli_why *why, FILE *file)
 	if (why->lost)
 		fprintf(file, "%llu records are missing: some of this may be wrong\n",
 			(unsigned long long)why->lost);
+	if (!why->interrupts)
+		fprintf(file, "the trace has no interrupts: what they woke is attributed to the "
+			      "tasks that they interrupted\n");
 	free_causes(&causes);
 }
 
@@ -256,6 +259,6 @@ json_t *cli_why_json(const struct cli_why *why)
 						      cli_json_text(causes.cause[i].text), "ns",
 						      (json_int_t)causes.cause[i].ns));
 	free_causes(&causes);
-	return json_pack("{s:o, s:o, s:I}", "task", json_node(why->node), "causes", list, "lost",
-			 (json_int_t)why->lost);
+	return json_pack("{s:o, s:o, s:I, s:b}", "task", json_node(why->node), "causes", list,
+			 "lost", (json_int_t)why->lost, "interrupts", why->interrupts);
 }

@@ -12,11 +12,13 @@
  * @node: it
  * @least: parts with less than this percentage of the time are not shown
  * @lost: records that are missing from the trace
+ * @interrupts: as kl_why_tells_interrupts()
  */
 struct cli_why {
 	const struct kl_why_node *node;
 	double least;
 	uint64_t lost;
+	bool interrupts;
 };
 
 /* Print the parts of the time, the chains behind the waits, and a verdict. */

@@ -225,11 +225,15 @@ static int take_cpu(struct kl_why *why, const struct kl_event *event, int64_t ti
 /* Thread 0 is each CPU's idle task, which has no timeline. */
 static int add_switch(struct kl_why *why, const struct kl_event *event)
 {
+	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
 	struct kl_value prev, next;
 	int error = 0;
 
 	if (kl_event_field(event, "prev_tid", &prev) || kl_event_field(event, "next_tid", &next))
 		return 0;
+	if (!cpu)
+		return -ENOMEM;
+	kl_why_leave_interrupts(why, cpu);
 	if (prev.number)
 		error = leave_cpu(why, event, (int64_t)prev.number);
 	if (error)

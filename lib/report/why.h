@@ -100,6 +100,7 @@ struct kl_why_turn {
  * @irq: name of the device whose interrupt is handled, or NULL
  * @softirq: name of the softirq that runs, or NULL
  * @timer: the functions of how many timers run
+ * @vectors: how many interrupts of the processor are handled
  * @sender: who has sent the packet that is being received, if that is known
  */
 struct kl_why_cpu {
@@ -109,6 +110,7 @@ struct kl_why_cpu {
 	const char *irq;
 	const char *softirq;
 	unsigned int timer;
+	unsigned int vectors;
 	struct kl_why_cause sender;
 };
 
@@ -128,6 +130,8 @@ struct kl_why_adder {
  * @packets: who has sent a packet that is on its way, by its address
  * @works: who has queued a work item, by its address
  * @task: for kl_why_tasks()
+ * @in_irq: index of this variable; less than 0: the trace does not have it
+ * @interrupts: the trace has events of interrupts
  * @first_ns: time of the first event
  * @last_ns: time of the last event
  */
@@ -149,12 +153,16 @@ struct kl_why {
 	int wchan;
 	int syscall;
 	int in_irq;
+	bool interrupts;
 	uint64_t first_ns;
 	uint64_t last_ns;
 };
 
 /* What a CPU does, or NULL if there is no memory. */
 struct kl_why_cpu *kl_why_cpu(struct kl_why *why, uint32_t cpu);
+
+/* A CPU switches to another task, and so handles no interrupt, even if its end is missing. */
+void kl_why_leave_interrupts(const struct kl_why *why, struct kl_why_cpu *cpu);
 
 /* The thread in which an event occurred, or NULL if there is no memory. It may move later. */
 struct kl_why_thread *kl_why_running(struct kl_why *why, const struct kl_event *event, int64_t tid);

@@ -25,15 +25,44 @@ struct request {
 
 /* -------------------------------------------------------------------- causes */
 
+/* A trace without in_irq only has the interrupts with events; others are those of an idle CPU. */
+static uint64_t context_of(const struct kl_why *why, const struct kl_event *event,
+			   const struct kl_why_cpu *cpu)
+{
+	if (why->in_irq >= 0)
+		return kl_variable_of(event, why->in_irq);
+	if (cpu->irq || cpu->timer)
+		return IN_IRQ;
+	if (cpu->softirq)
+		return IN_SOFTIRQ;
+	return cpu->vectors || !event->task.tid ? IN_IRQ : 0;
+}
+
+bool kl_why_tells_interrupts(const struct kl_why *why)
+{
+	return why->in_irq >= 0 || why->interrupts;
+}
+
+void kl_why_leave_interrupts(const struct kl_why *why, struct kl_why_cpu *cpu)
+{
+	if (why->in_irq >= 0)
+		return;
+	cpu->irq = NULL;
+	cpu->softirq = NULL;
+	cpu->timer = 0;
+	cpu->vectors = 0;
+}
+
 int kl_why_cause_of(struct kl_why *why, const struct kl_event *event, struct kl_why_cause *cause)
 {
 	const struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
-	const uint64_t context = kl_variable_of(event, why->in_irq);
 	const struct kl_why_thread *thread;
 	const char *name;
+	uint64_t context;
 
 	if (!cpu)
 		return -ENOMEM;
+	context = context_of(why, event, cpu);
 	*cause = (struct kl_why_cause){ .ns = event->ns, .thread = KL_WHY_NO_TASK };
 	if (!context && event->task.tid) {
 		thread = kl_why_running(why, event, event->task.tid);
@@ -60,6 +89,7 @@ static int enter_irq(struct kl_why *why, const struct kl_event *event)
 {
 	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
 
+	why->interrupts = true;
 	return cpu ? kl_why_keep_text(why, event, "name", &cpu->irq) : -ENOMEM;
 }
 
@@ -88,6 +118,7 @@ static int enter_softirq(struct kl_why *why, const struct kl_event *event)
 {
 	const int error = leave_softirq(why, event);
 
+	why->interrupts = true;
 	return error ? error :
 		       kl_why_keep_text(why, event, "vec", &kl_why_cpu(why, event->cpu)->softirq);
 }
@@ -98,6 +129,7 @@ static int enter_timer(struct kl_why *why, const struct kl_event *event)
 
 	if (!cpu)
 		return -ENOMEM;
+	why->interrupts = true;
 	cpu->timer++;
 	return 0;
 }
@@ -111,6 +143,40 @@ static int leave_timer(struct kl_why *why, const struct kl_event *event)
 	if (cpu->timer)
 		cpu->timer--;
 	return 0;
+}
+
+static int enter_vector(struct kl_why *why, const struct kl_event *event)
+{
+	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
+
+	if (!cpu)
+		return -ENOMEM;
+	why->interrupts = true;
+	cpu->vectors++;
+	return 0;
+}
+
+static int leave_vector(struct kl_why *why, const struct kl_event *event)
+{
+	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
+
+	if (!cpu)
+		return -ENOMEM;
+	if (cpu->vectors)
+		cpu->vectors--;
+	return 0;
+}
+
+/* Interrupts of the processor are pairs of events, one for each vector. */
+static kl_why_add_fn vector_adder(const char *event)
+{
+	const size_t length = strlen(event);
+
+	if (strncmp(event, "x86_irq_vectors_", 16) != 0)
+		return NULL;
+	return length > 6 && !strcmp(event + length - 6, "_entry") ? enter_vector :
+	       length > 5 && !strcmp(event + length - 5, "_exit")  ? leave_vector :
+								     NULL;
 }
 
 /* ------------------------------------------------------------------- packets */
@@ -147,16 +213,19 @@ static bool is_loopback(const struct kl_event *event)
 /* What a softirq sends, such as an acknowledgment, has no sender. */
 static int send_packet(struct kl_why *why, const struct kl_event *event)
 {
+	const struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
 	struct request *request;
 	int error;
 
+	if (!cpu)
+		return -ENOMEM;
 	if (!is_loopback(event))
 		return 0;
 	request = request_of(&why->packets, event, "skbaddr", &error);
 	if (!request)
 		return error;
 	request->by.ns = 0;
-	return kl_variable_of(event, why->in_irq) ? 0 : kl_why_cause_of(why, event, &request->by);
+	return context_of(why, event, cpu) ? 0 : kl_why_cause_of(why, event, &request->by);
 }
 
 static int receive_packet(struct kl_why *why, const struct kl_event *event)
@@ -315,7 +384,10 @@ void kl_why_choose_later(struct kl_why *why)
 	const struct kl_class *event = NULL;
 
 	kl_why_choose(why, adders, sizeof(adders) / sizeof(*adders));
-	while ((event = kl_schema_next(why->schema, event)))
+	while ((event = kl_schema_next(why->schema, event))) {
 		if (kl_profile_is_tick(event))
 			why->add[event->id] = add_tick;
+		if (vector_adder(event->name))
+			why->add[event->id] = vector_adder(event->name);
+	}
 }

@@ -257,3 +257,7 @@ function showValue(value, unit) {
 function showCount(n) {
 	return Math.round(n).toLocaleString('en');
 }
+
+function showAmount(n, what) {
+	return `${showCount(n)} ${what}${n === 1 ? '' : 's'}`;
+}

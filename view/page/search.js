@@ -221,10 +221,11 @@ async function showSearch(put) {
 		mine.error = error.message;
 		return put(make('p', { class: 'error' }, error.message), list(SEARCH_HELP));
 	}
-	return put(make('h2', {}, `${found.length} threads`), threadList,
-		make('h2', {}, mine.done && hits.length < mine.n ? `${showCount(mine.n)} records, of which the first ${hits.length} are` :
-			`${showCount(mine.done ? mine.n : hits.length)}${mine.done ? '' : ' or more'} records`),
-		mine.unknown ? make('p', {}, `Of ${showCount(mine.unknown)} more it is not known: the page has their values as words only.`) : null,
+	const n = mine.done ? mine.n : hits.length;
+
+	return put(found.length ? make('h2', {}, showAmount(found.length, 'thread')) : null, threadList,
+		make('h2', {}, `${showAmount(n, 'record')}${mine.done ? '' : ' or more'}${hits.length < n ? `; the first ${hits.length}:` : ''}`),
+		mine.unknown ? make('p', {}, `Of ${showAmount(mine.unknown, 'more record')} it is not known: the page has their values as words only, or their text has several meanings.`) : null,
 		about.kept ? recordTable(hits) : make('p', {}, 'The records are not in this page.'));
 }
 

@@ -47,7 +47,7 @@ function tableRow(record) {
 
 	for (const [name, text] of [['time', showPoint(record.time, 1)], ['cpu', String(record.cpu)], ['thread', threadTitle(record.thread)],
 		['event', record.name], ['fields', record.text]])
-		row.append(make('span', { class: name, role: 'cell', title: name === 'fields' ? text : '' }, text));
+		row.append(make('span', { class: name, role: 'cell', title: text }, text));
 	return row;
 }
 

@@ -12,7 +12,7 @@ function isWait(track, i) {
 	return track.kind === 'thread' && spans.cls[i] >= 1 && spans.cls[i] <= 3 && spans.count[i] === 1;
 }
 
-// { complete, node }, or { error }
+// { complete, interrupts, node }, or { error }
 async function whyOf(track, i) {
 	const { spans } = track, from = spans.begin[i], to = spans.end[i];
 
@@ -23,21 +23,22 @@ async function whyOf(track, i) {
 	explanations ||= inflateElement('w0').then((bytes) => JSON.parse(new TextDecoder().decode(bytes)));
 	const node = (await explanations)[`${track.id} ${from}`];
 
-	return node ? { complete: true, node } :
+	return node ? { complete: true, interrupts: about.interrupts, node } :
 		{ error: 'This page has the causes of the 20 longest waits of each thread. kernlens view --serve has those of all.' };
 }
 
+// The words are those of kernlens why.
 const WHY_TEXTS = {
 	running: () => 'running',
-	runnable: () => 'ready to run, while on its CPU:',
+	runnable: () => 'runnable, while its CPU was used by',
 	wait: (node) => `waiting: ${node.text}`,
-	timer: () => 'a timer',
-	irq: (node) => `interrupt ${node.text}`,
-	softirq: (node) => `softirq ${node.text}`,
-	idle: () => 'nothing (the CPU was idle, or about to switch)',
+	timer: () => 'until a timer expired',
+	irq: (node) => (node.text ? `device ${node.text}` : 'an interrupt'),
+	softirq: (node) => (node.text ? `softirq ${node.text}` : 'a softirq'),
+	idle: () => 'no task: it was waking up',
 	stopped: () => 'stopped',
-	function: (node) => node.text,
-	unknown: () => 'unknown: the trace does not have it',
+	function: (node) => `in ${node.text}`,
+	unknown: () => 'unknown',
 };
 
 // Where a cause is in the picture: the thread that did it, when it did so for longest.
@@ -65,7 +66,7 @@ function whyRows(node, depth, whole, all) {
 
 // What is shown of a wait in the panel.
 async function whyOfWait(track, i) {
-	const head = make('h2', {}, spansAreReady(track, i) ? 'Why it did not run' : 'Why it waited'), { error, node, complete } = await whyOf(track, i);
+	const head = make('h2', {}, spansAreReady(track, i) ? 'Why it did not run' : 'Why it waited'), { error, node, complete, interrupts } = await whyOf(track, i);
 
 	if (error)
 		return [head, make('p', { class: 'dim' }, error)];
@@ -79,6 +80,8 @@ async function whyOfWait(track, i) {
 			fill(true);
 			event.target.remove();
 		} }, `all ${most} parts`) : null,
+		interrupts ? null : make('p', { class: 'dim' },
+			'The trace has no interrupts: what they woke is attributed to the tasks that they interrupted.'),
 		complete ? null : make('p', { class: 'dim' }, 'What was before the last 1.5 million records is unknown here.')];
 }
 

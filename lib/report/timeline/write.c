@@ -330,14 +330,15 @@ void kl_timeline_add_trace(struct kl_buffer *to, const struct kl_trace_info *inf
 static void add_about(const struct kl_timeline *t, const char *title, struct kl_buffer *to)
 {
 	kl_timeline_add_trace(to, kl_trace_about(t->trace), title);
-	kl_buffer_printf(to,
-			 ",\"begin\":\"%llu\",\"ns\":%llu,\"resolution\":%llu,\"records\":%llu,"
-			 "\"kept\":%s,\"lost\":%llu,\"omitted\":%zu,\"explained\":%s",
-			 (unsigned long long)t->first_ns, (unsigned long long)t->last_ns,
-			 (unsigned long long)t->counts.resolution_ns,
-			 (unsigned long long)t->counts.records, t->counts.kept ? "true" : "false",
-			 (unsigned long long)t->counts.lost, t->counts.omitted,
-			 t->why ? "true" : "false");
+	kl_buffer_printf(
+		to,
+		",\"begin\":\"%llu\",\"ns\":%llu,\"resolution\":%llu,\"records\":%llu,"
+		"\"kept\":%s,\"lost\":%llu,\"omitted\":%zu,\"explained\":%s,\"interrupts\":%s",
+		(unsigned long long)t->first_ns, (unsigned long long)t->last_ns,
+		(unsigned long long)t->counts.resolution_ns, (unsigned long long)t->counts.records,
+		t->counts.kept ? "true" : "false", (unsigned long long)t->counts.lost,
+		t->counts.omitted, t->why ? "true" : "false",
+		t->why && kl_why_tells_interrupts(t->why) ? "true" : "false");
 	add_lists(t, to);
 }
 
