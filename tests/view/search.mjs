@@ -12,7 +12,7 @@ export async function testSearch(browser, check, matches) {
 
 		check(`"${text}" is found as often as kernlens print has it`, !found[0] && found[1] === n && n > 0 && !found[2], [found, n]);
 	}
-	for (const text of ['nothing_has_this == 1', 'ret <', 'ret == "a"', 'comm < 2', '(ret == 1', 'no_such_event/ret == 1/', 'ret == 1 @']) {
+	for (const text of ['nothing_has_this == 1', 'ret <', 'ret == "a"', 'comm < 2', '(ret == 1', 'no_such_event/ret == 1/', 'ret == 1 @', 'ret = 1']) {
 		await browser.evaluate(`query.value = ${JSON.stringify(text)}; startSearch(); show('search')`);
 		check(`"${text}" is an error`, await browser.until("body.querySelector('.error')?.textContent.length > 5"),
 			await browser.evaluate('body.innerText'));

@@ -63,7 +63,8 @@ function tokensOf(text) {
 		const at = TOKEN.lastIndex, found = TOKEN.exec(text);
 
 		if (!found)
-			throw new Error(`"${text.slice(at).trim()}" is not understood`);
+			throw new Error(text.slice(at).trimStart().startsWith('=') ? 'use == to compare' :
+				`"${text.slice(at).trim()}" is not understood`);
 		const [, digits, suffix, name, string, letter, operator] = found;
 
 		if (digits)
@@ -388,7 +389,7 @@ function matcherOf(text) {
 	}
 	if (about.fields && Object.hasOwn(about.fields, text))
 		return (record) => record.name === text;
-	if (quoted || (!filtered && !/==|!=|<|>|~|&&|\|\|/.test(text))) {
+	if (quoted || (!filtered && !/==| = |!=|<|>|~|&&|\|\|/.test(text))) {
 		const part = (quoted ? quoted[1] : text).toLowerCase();
 
 		return (record) => shownText(record).toLowerCase().includes(part);

@@ -39,7 +39,7 @@ void kl_search_free(struct kl_search *search)
 
 static bool has_operator(const char *text)
 {
-	static const char *const operators[] = { "==", "!=", "<", ">", "~", "&&", "||" };
+	static const char *const operators[] = { "==", " = ", "!=", "<", ">", "~", "&&", "||" };
 
 	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++)
 		if (strstr(text, operators[i]))
