@@ -154,7 +154,7 @@ static int explain(struct why_run *wr, struct kl_why *why, uint64_t first_ns, ui
 {
 	struct cli_why report = { .least = wr->least,
 				  .lost = lost,
-				  .interrupts = kl_why_tells_interrupts(why) };
+				  .interrupts = kl_why_knows_interrupts(why) };
 	ssize_t task = find_task(why, wr->tid);
 	struct kl_why_node *node;
 	int status;

@@ -12,7 +12,7 @@
  * @node: it
  * @least: parts with less than this percentage of the time are not shown
  * @lost: records that are missing from the trace
- * @interrupts: as kl_why_tells_interrupts()
+ * @interrupts: as kl_why_knows_interrupts()
  */
 struct cli_why {
 	const struct kl_why_node *node;

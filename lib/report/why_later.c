@@ -38,7 +38,7 @@ static uint64_t context_of(const struct kl_why *why, const struct kl_event *even
 	return cpu->vectors || !event->task.tid ? IN_IRQ : 0;
 }
 
-bool kl_why_tells_interrupts(const struct kl_why *why)
+bool kl_why_knows_interrupts(const struct kl_why *why)
 {
 	return why->in_irq >= 0 || why->interrupts;
 }

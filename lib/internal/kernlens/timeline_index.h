@@ -204,7 +204,7 @@ int kl_timeline_index_count(struct kl_timeline_index *index, const char *text, u
  * @from_ns: begin of the time to explain, since the first event
  * @to_ns: its end
  * @to: {"complete": whether all of the trace before it was read, "interrupts": as
- *      kl_why_tells_interrupts(), "node": {...}}; see docs/format/timeline.md
+ *      kl_why_knows_interrupts(), "node": {...}}; see docs/format/timeline.md
  *
  * Reads 1.5 million records, or 1/256 of the trace more. What was earlier is then unknown.
  */

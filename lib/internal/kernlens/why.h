@@ -113,13 +113,13 @@ int kl_why_add(struct kl_why *why, const struct kl_event *event);
 const struct kl_why_task *kl_why_tasks(struct kl_why *why, size_t *count);
 
 /**
- * kl_why_tells_interrupts - are wakeups by interrupts told from those by tasks?
+ * kl_why_knows_interrupts - are wakeups by interrupts distinguished from those by tasks?
  * @why: timelines, complete
  *
  * It has the variable in_irq, or events of interrupts. Otherwise, what interrupts wake is attributed
  * to the tasks that they interrupt.
  */
-bool kl_why_tells_interrupts(const struct kl_why *why);
+bool kl_why_knows_interrupts(const struct kl_why *why);
 
 /**
  * kl_why_explain - where the time of a task went

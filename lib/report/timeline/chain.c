@@ -241,7 +241,7 @@ int kl_timeline_index_why(struct kl_timeline_index *index, int32_t tid, uint64_t
 	ret = kl_index_visit(index, at->place, at->records, add_event, &r);
 	kl_buffer_printf(to, "{\"complete\":%s,\"interrupts\":%s,\"node\":",
 			 at->records ? "false" : "true",
-			 kl_why_tells_interrupts(r.why) ? "true" : "false");
+			 kl_why_knows_interrupts(r.why) ? "true" : "false");
 	if (ret >= 0)
 		ret = write_answer(index, r.why, tid, first_ns + from_ns, first_ns + to_ns, to);
 	kl_buffer_add_string(to, "}");

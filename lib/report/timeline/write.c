@@ -338,7 +338,7 @@ static void add_about(const struct kl_timeline *t, const char *title, struct kl_
 		(unsigned long long)t->counts.resolution_ns, (unsigned long long)t->counts.records,
 		t->counts.kept ? "true" : "false", (unsigned long long)t->counts.lost,
 		t->counts.omitted, t->why ? "true" : "false",
-		t->why && kl_why_tells_interrupts(t->why) ? "true" : "false");
+		t->why && kl_why_knows_interrupts(t->why) ? "true" : "false");
 	add_lists(t, to);
 }
 

@@ -533,11 +533,11 @@ static void test_no_variable(void)
 
 	schema = kl_schema_create();
 	wait = woken_in(&node, NULL, NULL, false);
-	unit_check(us_of(part(wait, KL_WHY_TASK, "helper")) == 100 && !kl_why_tells_interrupts(why),
+	unit_check(us_of(part(wait, KL_WHY_TASK, "helper")) == 100 && !kl_why_knows_interrupts(why),
 		   "without any interrupt, a task wakes");
 	kl_why_node_destroy(node);
 	wait = woken_in(&node, "irq_handler_entry", "irq_handler_exit", false);
-	unit_check(us_of(part(wait, KL_WHY_IRQ, "disk")) == 100 && kl_why_tells_interrupts(why),
+	unit_check(us_of(part(wait, KL_WHY_IRQ, "disk")) == 100 && kl_why_knows_interrupts(why),
 		   "in its interrupt, a device does, and not the task that is interrupted");
 	kl_why_node_destroy(node);
 	wait = woken_in(&node, "irq_handler_entry", "irq_handler_exit", true);
