@@ -116,8 +116,8 @@ const struct kl_why_task *kl_why_tasks(struct kl_why *why, size_t *count);
  * kl_why_knows_interrupts - are wakeups by interrupts distinguished from those by tasks?
  * @why: timelines, complete
  *
- * It has the variable in_irq, or events of interrupts. Otherwise, what interrupts wake is attributed
- * to the tasks that they interrupt.
+ * The trace has the variable in_irq, or events of interrupts. Otherwise, what interrupts wake is
+ * attributed to the tasks that they interrupt.
  */
 bool kl_why_knows_interrupts(const struct kl_why *why);
 
