@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens view: writes a page that shows a trace as a timeline, in one file. */
+/* kernlens view: writes a page that shows a trace as a timeline, in one file, or serves it. */
 #include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../../view/page/page.h"
+#include "../../view/page/serve.h"
 #include "../base/common.h"
 #include "../base/numbers.h"
 #include "../base/output.h"
@@ -18,16 +21,20 @@ enum {
 	KEY_SIZE,
 	KEY_FORCE,
 	KEY_PLOT,
+	KEY_SERVE,
 };
 
 enum {
 	MB_DEFAULT = 25,
+	OVERVIEW_MB_DEFAULT = 4,
 	PLOTS_MAX = 64,
 };
 
 static const struct cli_option options[] = {
 	{ 'o', "output", "FILE", "file to write (default: the name of the trace, and .html)" },
 	{ KEY_FORCE, "force", NULL, "replace an existing file" },
+	{ KEY_SERVE, "serve", "[=PORT]",
+	  "serve the page to a browser here, for a trace of any size" },
 	{ KEY_SIZE, "size", "MB", "size of the file, about (25): a small one has less detail" },
 	{ 'p', "pid", "PID[,PID]", "show threads of these processes only" },
 	{ KEY_PLOT, "plot", "EXPRESSION", "also show this over time, as kernlens plot does" },
@@ -40,10 +47,12 @@ static const struct cli_option options[] = {
 /**
  * struct view_run - a run of the command
  * @path: of the trace
- * @megabytes: that the page may have, about
+ * @megabytes: that the page, or the overview that is served, may have, about; 0: the default
  * @from_ns, @to_ns: since its first event
  * @pid: processes and threads that are shown; none: all
  * @plot: what is shown over time
+ * @serve: do not write a file
+ * @port: to serve it at; 0: any
  */
 struct view_run {
 	char *path;
@@ -56,6 +65,8 @@ struct view_run {
 	size_t n_pids;
 	const char *plot[PLOTS_MAX];
 	size_t n_plots;
+	bool serve;
+	uint64_t port;
 };
 
 static int write_part(void *context, const void *bytes, size_t length)
@@ -70,11 +81,13 @@ static int write_part(void *context, const void *bytes, size_t length)
 /* The timeline of a trace, or NULL after an error message. */
 static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_trace *trace)
 {
-	struct kl_timeline *timeline = kl_timeline_create(trace, v->megabytes * 1000000);
+	struct kl_timeline *timeline =
+		kl_timeline_create(trace, (v->megabytes ? v->megabytes : MB_DEFAULT) * 1000000);
 	struct kl_item item;
-	uint64_t begin = 0;
 	int error = timeline ? 0 : -errno;
 
+	if (!error)
+		error = kl_timeline_explain(timeline);
 	if (!error)
 		kl_timeline_select(timeline, v->pid, v->n_pids);
 	if (!error && v->n_plots)
@@ -83,10 +96,9 @@ static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_tra
 		kl_trace_skip(trace, v->from_ns);
 	while (!error && kl_trace_next(trace, &item) > 0) {
 		if (item.kind == KL_ITEM_EVENT) {
-			begin = begin ? begin : item.event->ns;
-			if (item.event->ns - begin > v->to_ns)
+			if (item.event->since_ns > v->to_ns)
 				break;
-			if (item.event->ns - begin < v->from_ns)
+			if (item.event->since_ns < v->from_ns)
 				continue;
 		}
 		error = kl_timeline_add(timeline, &item);
@@ -139,12 +151,85 @@ static int write_page(const struct view_run *v, struct kl_timeline *timeline)
 	return CLI_OK;
 }
 
-static int run(const struct view_run *v)
+static atomic_bool stopped;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stopped = true;
+}
+
+static bool is_stopped(void)
+{
+	return stopped;
+}
+
+static int print_url(const char *url)
+{
+	if (cli_settings.json)
+		return cli_json_write(json_pack("{s:s}", "url", url));
+	printf("%s\n", url);
+	if (fflush(stdout))
+		return cli_error(-errno, "%s", strerror(errno));
+	cli_note("open this address in a browser on this machine; Ctrl-C ends");
+	return CLI_OK;
+}
+
+static int serve_index(const struct view_run *v, struct kl_timeline_index *index)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+	struct view_server *server = view_server_create(index, v->path, (uint16_t)v->port);
+	struct sigaction before;
+	int status, error;
+
+	if (!server)
+		return cli_error(-errno, "cannot serve at port %llu: %s",
+				 (unsigned long long)v->port, strerror(errno));
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	/* As nohup(1) has it ignored. */
+	if (sigaction(SIGHUP, NULL, &before) || before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
+	status = print_url(view_server_url(server));
+	error = status ? 0 : view_server_run(server, is_stopped);
+	view_server_destroy(server);
+	return error ? cli_library_error(error, NULL) : status;
+}
+
+static int serve(const struct view_run *v)
 {
 	struct kl_trace *trace = cli_open_trace(v->path);
+	const struct kl_timeline_options options = {
+		.bytes = (v->megabytes ? v->megabytes : OVERVIEW_MB_DEFAULT) * 1000000,
+		.from_ns = v->from_ns,
+		.to_ns = v->to_ns,
+		.pid = v->pid,
+		.n_pids = v->n_pids,
+		.plot = v->plot,
+		.n_plots = v->n_plots,
+	};
+	struct kl_timeline_index *index;
+	int status, error;
+
+	if (!trace)
+		return CLI_FAILED;
+	index = kl_timeline_index_create(trace, &options);
+	error = index ? kl_timeline_index_step(index, 1) : -errno;
+	status = error < 0 ? cli_library_error(error, NULL) : serve_index(v, index);
+	kl_timeline_index_destroy(index);
+	kl_trace_close(trace);
+	return status;
+}
+
+static int run(const struct view_run *v)
+{
+	struct kl_trace *trace;
 	struct kl_timeline *timeline;
 	int status = CLI_FAILED;
 
+	if (v->serve)
+		return serve(v);
+	trace = cli_open_trace(v->path);
 	if (!trace)
 		return CLI_FAILED;
 	cli_busy("reading the trace");
@@ -174,31 +259,52 @@ static void take_pids(struct view_run *v, const struct cli_parser *parser)
 		v->pid[v->n_pids++] = (int32_t)pid[i];
 }
 
+static void take_option(struct view_run *v, const struct cli_parser *parser, int key)
+{
+	switch (key) {
+	case 'o':
+		v->output = cli_format("%s", parser->arg);
+		break;
+	case KEY_SIZE:
+		cli_take_number(parser, "--size", 1000, &v->megabytes);
+		if (!v->megabytes)
+			cli_usage_error(parser->command, "--size must be at least 1");
+		break;
+	case KEY_FORCE:
+		v->force = true;
+		break;
+	case KEY_SERVE:
+		v->serve = true;
+		if (parser->arg)
+			cli_take_number(parser, "--serve", UINT16_MAX, &v->port);
+		break;
+	case KEY_PLOT:
+		take_plot(v, parser);
+		break;
+	case 'p':
+		take_pids(v, parser);
+		break;
+	case KEY_FROM:
+		cli_take_seconds(parser, "--from", &v->from_ns);
+		break;
+	case KEY_TO:
+		cli_take_seconds(parser, "--to", &v->to_ns);
+		break;
+	case 'i':
+		v->path = cli_format("%s", parser->arg);
+		break;
+	}
+}
+
 static int exec_view(const struct cli_command *self, int argc, char **argv)
 {
-	struct view_run v = { .to_ns = UINT64_MAX, .megabytes = MB_DEFAULT };
+	struct view_run v = { .to_ns = UINT64_MAX };
 	struct cli_parser parser;
 	int key, status;
 
 	cli_parser_init(&parser, self, argc, argv);
-	while ((key = cli_parse(&parser))) {
-		if (key == 'o')
-			v.output = cli_format("%s", parser.arg);
-		else if (key == KEY_SIZE)
-			cli_take_number(&parser, "--size", 1000, &v.megabytes);
-		else if (key == KEY_FORCE)
-			v.force = true;
-		else if (key == KEY_PLOT)
-			take_plot(&v, &parser);
-		else if (key == 'p')
-			take_pids(&v, &parser);
-		else if (key == KEY_FROM)
-			cli_take_seconds(&parser, "--from", &v.from_ns);
-		else if (key == KEY_TO)
-			cli_take_seconds(&parser, "--to", &v.to_ns);
-		else if (key == 'i')
-			v.path = cli_format("%s", parser.arg);
-	}
+	while ((key = cli_parse(&parser)))
+		take_option(&v, &parser, key);
 	if (parser.n_words > 1 || (parser.n_words && v.path))
 		cli_usage_error(self, "view shows one trace");
 	if (parser.n_words)
@@ -207,10 +313,10 @@ static int exec_view(const struct cli_command *self, int argc, char **argv)
 		v.path = cli_latest_trace();
 	if (!v.path)
 		cli_usage_error(self, "a trace is needed");
-	if (!v.megabytes)
-		cli_usage_error(self, "--size must be at least 1");
 	if (v.from_ns >= v.to_ns)
 		cli_usage_error(self, "--from must be before --to");
+	if (v.serve && v.output)
+		cli_usage_error(self, "--serve writes no file; it cannot be used with -o");
 	if (!v.output)
 		v.output = cli_trace_name(v.path, CLI_PACK_SUFFIX, ".html");
 	status = run(&v);
@@ -223,9 +329,11 @@ const struct cli_command_ops cmd_view = {
 	.options = options,
 	.text = "Writes one HTML file, which any browser shows without a network: CPUs, threads\n"
 		"with their states and system calls, disks, and all records. Without TRACE, reads\n"
-		"the newest kernlens-YYYYmmdd-HHMMSS in this directory.\n"
+		"the newest kernlens-YYYYmmdd-HHMMSS in this directory. --serve prints an address\n"
+		"instead, at which a browser on this machine shows a trace of any size.\n"
 		"\n"
 		"  kernlens record -a -- make; kernlens view\n"
-		"  kernlens view TRACE -o trace.html --from 1.5 --to 2\n",
+		"  kernlens view TRACE -o trace.html --from 1.5 --to 2\n"
+		"  kernlens view TRACE --serve\n",
 	.exec = exec_view,
 };

@@ -155,6 +155,7 @@ static int explain(struct why_run *wr, const struct kl_trace *trace, struct kl_w
 {
 	struct cli_why report = { .least = wr->least,
 				  .lost = lost,
+				  .interrupts = kl_why_knows_interrupts(why),
 				  .boot_id = kl_trace_about(trace)->boot_id };
 	ssize_t task = find_task(why, wr->tid);
 	struct kl_why_node *node;

@@ -238,6 +238,9 @@ void cli_why_print(const struct cli_why *why, FILE *file)
 	if (why->lost)
 		fprintf(file, "%llu records are missing: some of this may be wrong\n",
 			(unsigned long long)why->lost);
+	if (!why->interrupts)
+		fprintf(file, "the trace has no interrupts: what they woke is attributed to the "
+			      "tasks that they interrupted\n");
 	free_causes(&causes);
 }
 
@@ -245,18 +248,10 @@ void cli_why_print(const struct cli_why *why, FILE *file)
 
 static json_t *json_node(const struct kl_why_node *node)
 {
-	static const char *const kinds[] = {
-		[KL_WHY_TASK] = "task",		[KL_WHY_RUNNING] = "running",
-		[KL_WHY_RUNNABLE] = "runnable", [KL_WHY_WAIT] = "wait",
-		[KL_WHY_TIMER] = "timer",	[KL_WHY_IRQ] = "irq",
-		[KL_WHY_SOFTIRQ] = "softirq",	[KL_WHY_DISK] = "disk",
-		[KL_WHY_IDLE] = "idle",		[KL_WHY_STOPPED] = "stopped",
-		[KL_WHY_FUNCTION] = "function", [KL_WHY_UNKNOWN] = "unknown",
-	};
-	json_t *object = json_pack("{s:s, s:o, s:I, s:I, s:I}", "kind", kinds[node->kind], "text",
-				   cli_json_text(node->text), "ns", (json_int_t)node->ns,
-				   "uncertain_ns", (json_int_t)node->uncertain_ns, "count",
-				   (json_int_t)node->count);
+	json_t *object =
+		json_pack("{s:s, s:o, s:I, s:I, s:I}", "kind", kl_why_kind_name(node->kind), "text",
+			  cli_json_text(node->text), "ns", (json_int_t)node->ns, "uncertain_ns",
+			  (json_int_t)node->uncertain_ns, "count", (json_int_t)node->count);
 	json_t *parts = json_array();
 
 	if (node->kind == KL_WHY_TASK)
@@ -277,6 +272,6 @@ json_t *cli_why_json(const struct cli_why *why)
 						      cli_json_text(causes.cause[i].text), "ns",
 						      (json_int_t)causes.cause[i].ns));
 	free_causes(&causes);
-	return json_pack("{s:o, s:o, s:I}", "task", json_node(why->node), "causes", list, "lost",
-			 (json_int_t)why->lost);
+	return json_pack("{s:o, s:o, s:I, s:b}", "task", json_node(why->node), "causes", list,
+			 "lost", (json_int_t)why->lost, "interrupts", why->interrupts);
 }

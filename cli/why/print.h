@@ -13,12 +13,14 @@
  * @least: parts with less than this percentage of the time are not shown
  * @lost: records that are missing from the trace
  * @boot_id: of the trace's boot of its machine
+ * @interrupts: as kl_why_knows_interrupts()
  */
 struct cli_why {
 	const struct kl_why_node *node;
 	double least;
 	uint64_t lost;
 	const char *boot_id;
+	bool interrupts;
 };
 
 /* Print the parts of the time, the chains behind the waits, and a verdict. */

@@ -179,6 +179,24 @@ static long payload_bytes(const struct kl_class *class, const uint8_t *at, const
 	return p + class->tail_bytes - at;
 }
 
+int kl_cursor_return(struct kl_cursor *cursor, const struct kl_abi_block *block, size_t done,
+		     bool has_event)
+{
+	struct kl_event *event = &cursor->event;
+
+	if (done > block->content_bits / 8 || (has_event && event->payload_bytes > done))
+		return -EINVAL;
+	cursor->at = (const uint8_t *)block + done;
+	cursor->end = (const uint8_t *)block + block->content_bits / 8;
+	if (!has_event)
+		return 0;
+	event->payload = cursor->at - event->payload_bytes;
+	return payload_bytes(event->event_class, event->payload, cursor->at) ==
+			       (long)event->payload_bytes ?
+		       0 :
+		       -EINVAL;
+}
+
 /*
  * Take the values of the changed variables other than the task. Returns their size, or -EINVAL if
  * they are truncated.

@@ -5,10 +5,13 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <kernlens/abi.h>
+#include <kernlens/error.h>
 #include <kernlens/filter.h>
+#include <kernlens/filter_any.h>
 #include <kernlens/match.h>
 #include "../base/base.h"
 #include "../symbol/run.h"
@@ -136,7 +139,38 @@ static int add_list(struct maker *m, const char *list)
 	return ret;
 }
 
-struct kl_filter *kl_filter_create(const struct kl_schema *schema, const char *list)
+/* Where an error is, as "WHAT:LINE:COLUMN: message" says. */
+static unsigned int column_of(const char *text)
+{
+	unsigned int line, column;
+
+	return sscanf(text, "%*[^:]:%u:%u:", &line, &column) == 2 ? line << 16 | column : 0;
+}
+
+/* If no event will do, the error is that of the one with which most of the text is valid. */
+static int add_any(struct maker *m, const char *expression)
+{
+	const struct kl_class *class = NULL;
+	char error[512] = "";
+	int ret, failed = -EINVAL;
+
+	while ((class = kl_schema_next(m->schema, class))) {
+		ret = compile(m, expression, class);
+		if (ret == -ENOMEM)
+			return ret;
+		if (!ret) {
+			m->filter->action[class->id] =
+				FIRST_PROGRAM + (unsigned int)m->filter->n - 1;
+		} else if (!*error || column_of(kl_error_text()) > column_of(error)) {
+			failed = ret;
+			snprintf(error, sizeof(error), "%s", kl_error_text());
+		}
+	}
+	return m->filter->n ? 0 : kl_fail(-failed, "%s", *error ? error : "no event has this");
+}
+
+static struct kl_filter *create(const struct kl_schema *schema, const char *text,
+				int (*add)(struct maker *m, const char *text))
 {
 	struct maker *m = calloc(1, sizeof(*m));
 	struct kl_filter *filter = calloc(1, sizeof(*filter));
@@ -150,7 +184,7 @@ struct kl_filter *kl_filter_create(const struct kl_schema *schema, const char *l
 	}
 	if (!ret) {
 		kl_scope_set_recorded(m->scope, schema);
-		ret = add_list(m, list);
+		ret = add(m, text);
 	}
 	if (m)
 		kl_scope_destroy(m->scope);
@@ -160,6 +194,16 @@ struct kl_filter *kl_filter_create(const struct kl_schema *schema, const char *l
 	kl_filter_destroy(filter);
 	errno = -ret;
 	return NULL;
+}
+
+struct kl_filter *kl_filter_create(const struct kl_schema *schema, const char *list)
+{
+	return create(schema, list, add_list);
+}
+
+struct kl_filter *kl_filter_create_any(const struct kl_schema *schema, const char *expression)
+{
+	return create(schema, expression, add_any);
 }
 
 void kl_filter_destroy(struct kl_filter *filter)

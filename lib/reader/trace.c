@@ -15,39 +15,11 @@
 #include <kernlens/stack_store.h>
 #include <kernlens/trace.h>
 #include "../base/base.h"
-#include "files.h"
-#include "manifest.h"
-#include "stream.h"
+#include "trace.h"
 
 #define METADATA_BYTES_MAX (16u << 20)
 #define MANIFEST_BYTES_MAX (1u << 30) /* 16 million blocks */
 #define NAMES_BYTES_MAX (1u << 30)
-
-struct kl_trace {
-	struct kl_files files;
-	struct kl_schema *schema;
-	struct kl_stacks *stacks; /* NULL: none */
-	struct kl_addresses *addresses; /* NULL: none */
-	struct kl_cgroups *cgroups; /* NULL: none */
-	struct kl_trace_info info;
-	struct kl_trace_counts counts;
-	struct kl_trace_state state;
-	struct kl_manifest manifest; /* if `state` has one */
-	uint8_t *manifest_file;
-	size_t manifest_bytes;
-	struct kl_loss unseen; /* reported as the last item, if there are any */
-	struct kl_stream *streams;
-	size_t n_streams;
-	unsigned int n_files; /* number of streams with a file; the others are missing */
-	size_t streams_capacity;
-	struct kl_stream **heap; /* the first has the oldest item */
-	size_t n_heap;
-	bool started;
-	uint64_t begin_ns;
-	uint64_t skip_ns; /* since the beginning; 0: nothing is left out */
-
-	struct kl_ber_reader *ber; /* NULL: the trace is a directory or pack */
-};
 
 static int read_metadata(struct kl_trace *trace)
 {
@@ -377,6 +349,7 @@ void kl_trace_rewind(struct kl_trace *trace)
 {
 	uint64_t begin = ~0ull;
 
+	trace->items = 0;
 	if (trace->ber) {
 		kl_ber_reader_rewind(trace->ber);
 		return;
@@ -432,6 +405,7 @@ int kl_trace_next(struct kl_trace *trace, struct kl_item *item)
 {
 	struct kl_stream *stream;
 
+	trace->items++;
 	if (trace->ber)
 		return kl_ber_reader_next(trace->ber, item);
 	/*

@@ -100,7 +100,7 @@ struct kl_why_turn {
 /**
  * struct kl_why_cpu - what a CPU did
  * @irq: name of the device whose interrupt is handled, or NULL
- * @vector: an interrupt without a device is handled, such as one of another CPU
+ * @vectors: how many interrupts without a device are handled, such as those of other CPUs
  * @softirq: name of the softirq that runs, or NULL
  * @timer: the functions of how many timers run
  * @disk: number of the disk that has completed a request in this softirq or timer, or NULL
@@ -114,7 +114,7 @@ struct kl_why_cpu {
 	const char *softirq;
 	const char *disk;
 	unsigned int timer;
-	bool vector;
+	unsigned int vectors;
 	struct kl_why_cause sender;
 };
 
@@ -134,6 +134,8 @@ struct kl_why_adder {
  * @packets: who has sent a packet that is on its way, by its address
  * @works: who has queued a work item, by its address
  * @task: for kl_why_tasks()
+ * @in_irq: index of this variable; less than 0: the trace does not have it
+ * @interrupts: the trace has events of interrupts
  * @first_ns: time of the first event
  * @last_ns: time of the last event
  */
@@ -155,6 +157,7 @@ struct kl_why {
 	int wchan;
 	int syscall;
 	int in_irq;
+	bool interrupts;
 	uint64_t first_ns;
 	uint64_t last_ns;
 };

@@ -37,9 +37,23 @@ void kl_why_node_destroy(struct kl_why_node *node)
 	free(node);
 }
 
-/* The part of a node that stands for something, with @ns more. */
+const char *kl_why_kind_name(enum kl_why_kind kind)
+{
+	static const char *const names[] = {
+		[KL_WHY_TASK] = "task",		[KL_WHY_RUNNING] = "running",
+		[KL_WHY_RUNNABLE] = "runnable", [KL_WHY_WAIT] = "wait",
+		[KL_WHY_TIMER] = "timer",	[KL_WHY_IRQ] = "irq",
+		[KL_WHY_SOFTIRQ] = "softirq",	[KL_WHY_DISK] = "disk",
+		[KL_WHY_IDLE] = "idle",		[KL_WHY_STOPPED] = "stopped",
+		[KL_WHY_FUNCTION] = "function", [KL_WHY_UNKNOWN] = "unknown",
+	};
+
+	return names[kind];
+}
+
+/* The part of a node that stands for something, with the time from @from to @to more. */
 static struct kl_why_node *part(struct kl_why_node *node, enum kl_why_kind kind, const char *text,
-				uint64_t ns)
+				uint64_t from, uint64_t to)
 {
 	struct kl_why_node **grown, *child = NULL;
 
@@ -60,14 +74,31 @@ static struct kl_why_node *part(struct kl_why_node *node, enum kl_why_kind kind,
 		child->text = text;
 		node->child[node->n++] = child;
 	}
-	child->ns += ns;
+	if (!child->count || to - from > child->longest_ns) {
+		child->longest_ns = to - from;
+		child->at_ns = from;
+	}
+	child->ns += to - from;
 	child->count++;
 	return child;
 }
 
-static int leaf(struct kl_why_node *node, enum kl_why_kind kind, const char *text, uint64_t ns)
+/* Whose time a node is from a time on. @node: NULL: out of memory */
+static int set_task(struct kl_why_node *node, const struct kl_why_thread *thread, uint64_t from)
 {
-	return part(node, kind, text, ns) ? 0 : -ENOMEM;
+	if (!node)
+		return -ENOMEM;
+	if (!node->tid)
+		node->tid = thread->is.tid;
+	if (node->at_ns == from)
+		node->at_tid = thread->is.tid;
+	return 0;
+}
+
+static int leaf(struct kl_why_node *node, enum kl_why_kind kind, const char *text, uint64_t from,
+		uint64_t to)
+{
+	return part(node, kind, text, from, to) ? 0 : -ENOMEM;
 }
 
 static int by_time(const void *a, const void *b)
@@ -125,16 +156,21 @@ static int explain_runnable(const struct kl_why *why, const struct kl_why_segmen
 	int error = 0;
 
 	if (!at)
-		return leaf(node, KL_WHY_UNKNOWN, "", to - from);
+		return leaf(node, KL_WHY_UNKNOWN, "", from, to);
 	for (at--; from < to && !error; at++) {
+		const uint32_t thread = cpu->turn[at].thread;
+		struct kl_why_node *task;
 		uint64_t end = at + 1 < cpu->n && cpu->turn[at + 1].ns < to ? cpu->turn[at + 1].ns :
 									      to;
 
 		if (end <= from)
 			continue;
-		error = cpu->turn[at].thread == KL_WHY_NO_TASK ?
-				leaf(node, KL_WHY_IDLE, "", end - from) :
-				leaf(node, KL_WHY_TASK, cpu->turn[at].comm, end - from);
+		if (thread == KL_WHY_NO_TASK) {
+			error = leaf(node, KL_WHY_IDLE, "", from, end);
+		} else {
+			task = part(node, KL_WHY_TASK, cpu->turn[at].comm, from, end);
+			error = set_task(task, &why->thread[thread], from);
+		}
 		from = end;
 	}
 	return error;
@@ -188,13 +224,13 @@ static int explain_cause(struct kl_why *why, const struct kl_why_cause *by, uint
 	int error = 0;
 
 	if (by->kind != KL_WHY_TASK)
-		return leaf(node, by->kind, by->text ? by->text : "", to - from);
+		return leaf(node, by->kind, by->text ? by->text : "", from, to);
 	if (from < done)
 		error = follow(why, by->thread, from, done, node, depth);
 	else
 		done = from;
 	if (!error && done < to)
-		error = leaf(node, KL_WHY_SOFTIRQ, by->text ? by->text : "", to - done);
+		error = leaf(node, KL_WHY_SOFTIRQ, by->text ? by->text : "", done, to);
 	return error;
 }
 
@@ -207,7 +243,7 @@ static int explain_work(struct kl_why *why, uint32_t index, const struct kl_why_
 	int error = 0;
 
 	if (from < queued) {
-		wait = part(node, KL_WHY_WAIT, "work", queued - from);
+		wait = part(node, KL_WHY_WAIT, "work", from, queued);
 		error = wait ? explain_cause(why, &work->by, from, queued, wait, depth) : -ENOMEM;
 		from = queued;
 	}
@@ -230,13 +266,11 @@ static int follow(struct kl_why *why, uint32_t index, uint64_t from, uint64_t to
 		if (kl_texts_keep(&why->texts, &name))
 			return -ENOMEM;
 	}
-	task = part(node, KL_WHY_TASK, name, to - from);
-	if (!task)
+	task = part(node, KL_WHY_TASK, name, from, to);
+	if (set_task(task, thread, from))
 		return -ENOMEM;
-	if (!task->tid)
-		task->tid = thread->is.tid;
 	if (depth == DEPTH_MAX)
-		return leaf(task, KL_WHY_UNKNOWN, "", to - from);
+		return leaf(task, KL_WHY_UNKNOWN, "", from, to);
 	if (work && work->by.ns)
 		return explain_work(why, index, work, from, to, task, depth + 1);
 	return explain(why, index, from, to, task, depth + 1);
@@ -246,7 +280,7 @@ static int explain_wait(struct kl_why *why, const struct kl_why_thread *thread, 
 			uint64_t from, uint64_t to, struct kl_why_node *node, unsigned int depth)
 {
 	const struct kl_why_segment *wait = &thread->segment[at];
-	struct kl_why_node *sleep = part(node, KL_WHY_WAIT, wait->reason, to - from);
+	struct kl_why_node *sleep = part(node, KL_WHY_WAIT, wait->reason, from, to);
 
 	if (!sleep)
 		return -ENOMEM;
@@ -261,13 +295,14 @@ static int explain_wait(struct kl_why *why, const struct kl_why_thread *thread, 
 static int explain_running(const struct kl_why_thread *thread, uint64_t from, uint64_t to,
 			   struct kl_why_node *node)
 {
-	struct kl_why_node *running = part(node, KL_WHY_RUNNING, "", to - from);
+	struct kl_why_node *running = part(node, KL_WHY_RUNNING, "", from, to);
 	const struct kl_why_sample *sample = thread->sample;
 	size_t at = count_until(sample, thread->n_samples, sizeof(*sample), from);
 	int error = running ? 0 : -ENOMEM;
 
 	for (; !error && at < thread->n_samples && sample[at].ns <= to; at++)
-		error = leaf(running, KL_WHY_FUNCTION, sample[at].function, 0);
+		error = leaf(running, KL_WHY_FUNCTION, sample[at].function, sample[at].ns,
+			     sample[at].ns);
 	return error;
 }
 
@@ -302,12 +337,12 @@ static int explain_segment(struct kl_why *why, const struct kl_why_thread *threa
 	case KL_WHY_STATE_RUNNING:
 		return explain_running(thread, from, to, node);
 	case KL_WHY_STATE_RUNNABLE:
-		runnable = part(node, KL_WHY_RUNNABLE, "", to - from);
+		runnable = part(node, KL_WHY_RUNNABLE, "", from, to);
 		return runnable ? explain_runnable(why, segment, from, to, runnable) : -ENOMEM;
 	case KL_WHY_STATE_ASLEEP:
 		return explain_wait(why, thread, at, from, to, node, depth);
 	default:
-		return leaf(node, KL_WHY_STOPPED, "", to - from);
+		return leaf(node, KL_WHY_STOPPED, "", from, to);
 	}
 }
 
@@ -316,7 +351,7 @@ static int explain_before(struct kl_why *why, const struct kl_why_thread *thread
 			  uint64_t to, struct kl_why_node *node, unsigned int depth)
 {
 	if (thread->parent == KL_WHY_NO_TASK)
-		return leaf(node, KL_WHY_UNKNOWN, "", to - from);
+		return leaf(node, KL_WHY_UNKNOWN, "", from, to);
 	return follow(why, thread->parent, from, to, node, depth);
 }
 
@@ -365,9 +400,11 @@ struct kl_why_node *kl_why_explain(struct kl_why *why, size_t index, uint64_t fr
 	node->kind = KL_WHY_TASK;
 	node->text = thread->is.comm;
 	node->tid = thread->is.tid;
+	node->at_tid = thread->is.tid;
 	node->count = 1;
 	if (from_ns < to_ns) {
 		node->ns = to_ns - from_ns;
+		node->at_ns = from_ns;
 		error = explain(why, (uint32_t)index, from_ns, to_ns, node, 0);
 	}
 	if (error) {

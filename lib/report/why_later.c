@@ -31,9 +31,14 @@ static uint64_t context_of(const struct kl_why *why, const struct kl_event *even
 {
 	if (why->in_irq >= 0)
 		return kl_variable_of(event, why->in_irq);
-	if (cpu->irq || cpu->timer || cpu->vector)
+	if (cpu->irq || cpu->timer || cpu->vectors)
 		return IN_IRQ;
 	return cpu->softirq ? IN_SOFTIRQ : event->task.tid ? 0 : IN_IRQ;
+}
+
+bool kl_why_knows_interrupts(const struct kl_why *why)
+{
+	return why->in_irq >= 0 || why->interrupts;
 }
 
 int kl_why_cause_of(struct kl_why *why, const struct kl_event *event, struct kl_why_cause *cause)
@@ -77,6 +82,7 @@ static int enter_irq(struct kl_why *why, const struct kl_event *event)
 {
 	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
 
+	why->interrupts = true;
 	return cpu ? kl_why_keep_text(why, event, "name", &cpu->irq) : -ENOMEM;
 }
 
@@ -96,7 +102,8 @@ static int enter_vector(struct kl_why *why, const struct kl_event *event)
 
 	if (!cpu)
 		return -ENOMEM;
-	cpu->vector = true;
+	why->interrupts = true;
+	cpu->vectors++;
 	return 0;
 }
 
@@ -106,7 +113,8 @@ static int leave_vector(struct kl_why *why, const struct kl_event *event)
 
 	if (!cpu)
 		return -ENOMEM;
-	cpu->vector = false;
+	if (cpu->vectors)
+		cpu->vectors--;
 	return 0;
 }
 
@@ -126,6 +134,7 @@ static int enter_softirq(struct kl_why *why, const struct kl_event *event)
 {
 	const int error = leave_softirq(why, event);
 
+	why->interrupts = true;
 	return error ? error :
 		       kl_why_keep_text(why, event, "vec", &kl_why_cpu(why, event->cpu)->softirq);
 }
@@ -136,6 +145,7 @@ static int enter_timer(struct kl_why *why, const struct kl_event *event)
 
 	if (!cpu)
 		return -ENOMEM;
+	why->interrupts = true;
 	cpu->timer++;
 	cpu->disk = NULL;
 	return 0;
@@ -176,7 +186,7 @@ int kl_why_leave_interrupts(struct kl_why *why, const struct kl_event *event)
 	if (why->in_irq >= 0)
 		return 0;
 	cpu->irq = NULL;
-	cpu->vector = false;
+	cpu->vectors = 0;
 	cpu->timer = 0;
 	return leave_softirq(why, event);
 }

@@ -57,6 +57,7 @@ layers() {
 	shown    view/top/top.h
 	shown    view/page/page.h
 	shown    view/page/graph.h
+	shown    view/page/serve.h
 	view     view/*
 	example  examples/read/*
 	example  examples/live/*

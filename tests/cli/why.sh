@@ -50,6 +50,16 @@ expect "a trace is explained for the command that was run" 0
 json "which it remembers" ".task.tid == $pid and .task.ns == $whole"
 kl why kept --json
 expect "options come before it" 2
+kl record -a -o plain -e sched,irq,timer -- sh -c 'sleep 0.5; :'
+kl why --json plain
+json "without in_irq, timers are known by their events" '.interrupts and
+	([.task | recurse(.parts[]) | select(.text == "sleep") | recurse(.parts[]) |
+	select(.kind == "timer").ns] | add | . > 4.5e8 and . < 6e8)'
+kl record -a -o bare -e sched -- sleep 0.1
+kl why --json bare
+json "without these, interrupts are not" '.interrupts == false'
+kl why bare
+says out '^the trace has no interrupts' "which is printed"
 kl record -a -o without -e sched_switch --duration 0.2
 kl why without
 expect "without a command" 1

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A trace directory: metadata, two streams, stack traces, addresses; printed in each style, in the
- * reports, as a timeline, in all formats of export, and converted to BER and back. Parts: 0 metadata (without one the tables' is used), 1
- * and 2 the streams, 3 stack traces, 4 addresses.
+ * reports, as a timeline and parts of it, in all formats of export, and converted to BER and back.
+ * Parts: 0 metadata (without one the tables' is used), 1 and 2 the streams, 3 stack traces, 4
+ * addresses.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include <kernlens/profile.h>
 #include <kernlens/stack.h>
 #include <kernlens/timeline.h>
+#include <kernlens/timeline_index.h>
 #include <kernlens/trace.h>
 
 #include "shared.h"
@@ -103,12 +105,105 @@ static void check_timeline(struct kl_trace *trace, size_t bytes)
 	size_t total = 0;
 
 	fuzz_assert(timeline);
+	fuzz_assert(!kl_timeline_explain(timeline));
 	kl_trace_rewind(trace);
 	while (kl_trace_next(trace, &item) > 0)
 		fuzz_assert(!kl_timeline_add(timeline, &item));
 	fuzz_assert(!kl_timeline_finish(timeline));
 	fuzz_assert(!kl_timeline_write(timeline, "a </script> title", take_page, &total) && total);
 	kl_timeline_destroy(timeline);
+}
+
+/* A sum over what is read from here on; @n: how many items at most. */
+static uint64_t read_on(struct kl_trace *trace, unsigned int n)
+{
+	struct kl_item item;
+	uint64_t sum = 0;
+
+	while (n-- && kl_trace_next(trace, &item) > 0)
+		sum = 31 * sum + (item.kind == KL_ITEM_EVENT ?
+					  item.event->ns ^ item.event->id ^ item.event->task.tid :
+					  item.loss->records ^ item.loss->kind);
+	return sum;
+}
+
+/* From a place on, a trace has the same items again. */
+static void check_places(struct kl_trace *trace)
+{
+	struct kl_trace_place *place;
+	uint64_t first;
+
+	kl_trace_rewind(trace);
+	for (unsigned int i = 0; i < 4; i++) {
+		read_on(trace, 3);
+		place = kl_trace_place_take(trace);
+		fuzz_assert(place);
+		first = read_on(trace, 100);
+		fuzz_assert(!kl_trace_place_go(trace, place));
+		fuzz_assert(read_on(trace, 100) == first);
+		fuzz_assert(!kl_trace_place_go(trace, place));
+		kl_trace_place_free(place);
+	}
+}
+
+static int take_bytes(void *context, const void *bytes, size_t length)
+{
+	size_t *total = context;
+
+	(void)bytes;
+	*total += length;
+	return 0;
+}
+
+/* What a page requests, while the trace is read and afterwards. */
+static void check_answers(struct kl_timeline_index *index)
+{
+	static const char *const searches[] = { "prev_state == 2 && next_prio < 100",
+						"sched_switch", "a", "comm ~ \"b*\"" };
+	const struct kl_timeline_progress state = kl_timeline_index_progress(index);
+	const uint64_t from = state.done_ns / 3, to = state.done_ns + 1;
+	struct kl_buffer answer = { 0 };
+	struct kl_timeline *part;
+	size_t total = 0;
+	bool exact;
+
+	fuzz_assert(!kl_timeline_index_about(index, "</script>", &answer));
+	fuzz_assert(!kl_timeline_index_records(index, state.records / 2, 5, &answer));
+	fuzz_assert(kl_timeline_index_number(index, from) >= 0);
+	for (unsigned int i = 0; i < sizeof(searches) / sizeof(*searches); i++) {
+		kl_timeline_index_search(index, searches[i], 0, 3, 5, &answer);
+		kl_timeline_index_search_back(index, searches[i], state.records, &answer);
+		kl_timeline_index_count(index, searches[i], 0, 5, 10, &answer);
+	}
+	kl_timeline_index_why(index, 1, from, to, &answer);
+	part = kl_timeline_index_overview(index);
+	fuzz_assert(part && !kl_timeline_write_bytes(part, take_bytes, &total) && total);
+	part = kl_timeline_index_window(index, from, to, 10000, 1000, &exact);
+	fuzz_assert(part || errno == E2BIG);
+	fuzz_assert(!part || !kl_timeline_write_bytes(part, take_bytes, &total));
+	kl_timeline_destroy(part);
+	part = kl_timeline_index_window(index, to + 1, to + 1000, 10000, 1000, &exact);
+	fuzz_assert(part || errno == E2BIG);
+	kl_timeline_destroy(part);
+	kl_buffer_deinit(&answer);
+}
+
+static void check_index(struct kl_trace *trace)
+{
+	const struct kl_timeline_options options = { .bytes = 1000, .to_ns = UINT64_MAX };
+	struct kl_timeline_index *index;
+	int more;
+
+	kl_trace_rewind(trace);
+	index = kl_timeline_index_create(trace, &options);
+	fuzz_assert(index);
+	fuzz_assert(kl_timeline_index_step(index, 2) >= 0);
+	check_answers(index);
+	while ((more = kl_timeline_index_step(index, 1000)) > 0)
+		;
+	fuzz_assert(!more);
+	check_answers(index);
+	kl_timeline_index_destroy(index);
 }
 
 static void check_exports(struct kl_trace *trace)
@@ -214,6 +309,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		   kl_trace_about(trace));
 	check_timeline(trace, 1 << 20);
 	check_timeline(trace, 256);
+	check_places(trace);
+	check_index(trace);
 	check_exports(trace);
 	check_reports(trace);
 	check_growth(trace);

@@ -107,7 +107,7 @@ const place = (block) => evaluate(`(({ x, y, width, height }) => [x + width / 2,
 await evaluate('fit()');
 await browser.click(...await place(2));
 check('a click selects a block', await browser.until(`location.hash === '#${f}/2'`), await at());
-check('and shows it', (await evaluate('body.innerText')).startsWith('Block 2'));
+check('and shows it', await browser.until("body.innerText.startsWith('Block 2')"), await evaluate('body.innerText'));
 const texts = listing[f].blocks[2].instructions.map((each) => each.text);
 const shown = await evaluate('[...document.querySelectorAll("#body td.code.wrap")].map((cell) => cell.textContent)');
 

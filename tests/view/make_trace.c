@@ -130,6 +130,21 @@ static void call(struct cpu *c, struct thread *t)
 	t->calls++;
 }
 
+static void wake(struct cpu *c, struct thread *t)
+{
+	add(c, "sched_waking", ARGS(BYTES(t->comm), NUMBER(t->tid), NUMBER(20), NUMBER(0)));
+	go(c, t, 1);
+}
+
+/* One that waits, if there is one. */
+static void wake_other(struct cpu *c)
+{
+	struct thread *other = &c->thread[random_below(c, THREADS)];
+
+	if (other->state == 2)
+		wake(c, other);
+}
+
 static void softirq(struct cpu *c)
 {
 	add(c, "irq_softirq_entry", ARGS(NUMBER(1)));
@@ -143,10 +158,8 @@ static void turn(struct cpu *c)
 	struct thread *t = &c->thread[random_below(c, THREADS)];
 	uint64_t calls = 1 + random_below(c, 6);
 
-	if (t->state != 1) {
-		add(c, "sched_waking", ARGS(BYTES(t->comm), NUMBER(t->tid), NUMBER(20), NUMBER(0)));
-		go(c, t, 1);
-	}
+	if (t->state != 1)
+		wake(c, t);
 	c->time += 100 + random_below(c, 2000);
 	switch_to(c, NULL, 0, t);
 	c->time += 500;
@@ -154,6 +167,8 @@ static void turn(struct cpu *c)
 		call(c, t);
 	if (!random_below(c, 4))
 		softirq(c);
+	if (!random_below(c, 3))
+		wake_other(c);
 	c->time += random_below(c, 5000);
 	switch_to(c, t, random_below(c, 5) ? random_below(c, 3) ? ASLEEP : BLOCKED : PREEMPTED,
 		  NULL);
@@ -176,6 +191,9 @@ static void init(struct cpu *c, unsigned int number, struct kl_trace_writer *wri
 		t->stack = 1 + i % 2;
 		if (i < 4 && !number)
 			snprintf(t->comm, sizeof(t->comm), "%s", names[i]);
+		else if (number == CPUS - 1 && i >= THREADS - 4)
+			snprintf(t->comm, sizeof(t->comm), i % 4 ? "kernlens-%u" : "kernlens",
+				 i % 4);
 		else
 			snprintf(t->comm, sizeof(t->comm), "worker%u", i % 4);
 	}

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
-// The data in the page: what there is, and the spans of tracks and blocks of records, which are
-// decoded when they are needed (docs/format/timeline.md).
+// Decodes the data of a timeline (docs/format/timeline.md): numbers, the spans of a track, and levels
+// of groups of them.
 
-const about = JSON.parse(document.getElementById('about').textContent);
 const CLASSES = ['running', 'ready', 'sleeping', 'blocked', 'stopped', 'failed'];
 const NO_RECORD = 0xffffffff;
 const FANOUT = 16; // spans of a group, and groups of the next level
 
-async function inflate(id) {
+async function inflateBytes(bytes) {
+	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// What an element of the page has.
+function inflateElement(id) {
 	const text = atob(document.getElementById(id).textContent);
 	const bytes = new Uint8Array(text.length);
 
 	for (let i = 0; i < text.length; i++)
 		bytes[i] = text.charCodeAt(i);
-	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-
-	return new Uint8Array(await new Response(stream).arrayBuffer());
+	return inflateBytes(bytes);
 }
 
 class Reader {
@@ -49,7 +53,8 @@ class Reader {
 
 // The spans of a track by column, and groups of groups of them with sums of their times.
 class Spans {
-	constructor(bytes, n) {
+	// `change`: called before there are groups.
+	constructor(bytes, n, change = () => {}) {
 		const reader = new Reader(bytes);
 		let at = 0, record = 0, merged = 0;
 
@@ -91,6 +96,7 @@ class Spans {
 			for (let k = 0; k < CLASSES.length; k++)
 				this.sums[m++] = reader.varint();
 		}
+		change(this);
 		this.makeLevels();
 	}
 
@@ -219,134 +225,6 @@ class Spans {
 	}
 }
 
-// A track, whose spans are loaded when they are needed.
-class Track {
-	constructor(index, from) {
-		Object.assign(this, from);
-		this.index = index;
-		this.spans = null;
-		this.loading = null;
-	}
-
-	load() {
-		this.loading ||= inflate('t' + this.index).then((bytes) => {
-			this.spans = new Spans(bytes, this.n);
-			return this.spans;
-		});
-		return this.loading;
-	}
-}
-
-// A variable over time: from each point on, it has that value.
-class Counter {
-	constructor(index, from) {
-		Object.assign(this, from);
-		this.index = index;
-		this.points = null;
-		this.loading = null;
-	}
-
-	load() {
-		this.loading ||= inflate('c' + this.index).then((bytes) => {
-			const reader = new Reader(bytes), { n } = this;
-			const points = { time: new Float64Array(n), value: new Float64Array(n), least: Infinity, most: -Infinity };
-
-			for (let i = 0, time = 0; i < n; i++)
-				points.time[i] = time += reader.varint();
-			for (let i = 0, value = 0; i < n; i++) {
-				points.value[i] = value += reader.zigzag();
-				points.least = Math.min(points.least, value);
-				points.most = Math.max(points.most, value);
-			}
-			this.points = points;
-			return points;
-		});
-		return this.loading;
-	}
-
-	// The point from which on its value is that at a time, or -1: it is not known yet.
-	at(time) {
-		let from = 0, to = this.n;
-
-		while (from < to) {
-			const middle = (from + to) >> 1;
-
-			if (this.points.time[middle] <= time)
-				from = middle + 1;
-			else
-				to = middle;
-		}
-		return from - 1;
-	}
-}
-
-const counters = about.counters.map((from, index) => new Counter(index, from));
-const tracks = about.tracks.map((from, index) => new Track(index, from));
-const threads = about.threads.map(([tid, pid, name]) => ({ tid, pid: pid || tid, name: about.names[name] }));
-
-function nameOf(number) {
-	return about.names[number];
-}
-
-function threadTitle(thread) {
-	return `${thread.name || '?'} ${thread.tid}`;
-}
-
-// ------------------------------------------------------------------- records
-
-const blocks = about.blocks.map(([n, first, last], index) => ({ index, n, first, last, from: 0, data: null }));
-
-blocks.reduce((from, block) => {
-	block.from = from;
-	return from + block.n;
-}, 0);
-
-async function loadBlock(block) {
-	block.data ||= inflate('r' + block.index).then((bytes) => {
-		const reader = new Reader(bytes), { n } = block;
-		const data = { time: new Float64Array(n), cpu: new Uint16Array(n), thread: new Uint32Array(n),
-			name: new Uint32Array(n), text: [] };
-		let time = block.first;
-
-		for (let i = 0; i < n; i++) {
-			time += reader.zigzag();
-			data.time[i] = time;
-		}
-		for (let i = 0; i < n; i++)
-			data.cpu[i] = reader.varint();
-		for (let i = 0; i < n; i++)
-			data.thread[i] = reader.varint();
-		for (let i = 0; i < n; i++)
-			data.name[i] = reader.varint();
-		data.text = new TextDecoder().decode(bytes.subarray(reader.at)).split('\0');
-		return data;
-	});
-	return block.data;
-}
-
-// A record by its number, or null: it is not in the page.
-async function recordAt(number) {
-	const block = blocks.find((b) => number >= b.from && number < b.from + b.n);
-
-	if (!block)
-		return null;
-	const data = await loadBlock(block), i = number - block.from;
-
-	return { number, time: data.time[i], cpu: data.cpu[i], thread: threads[data.thread[i]],
-		name: nameOf(data.name[i]), text: data.text[i] };
-}
-
-// The number of the first record at or after a time.
-async function recordAfter(time) {
-	const block = blocks.find((b) => b.last >= time);
-
-	if (!block)
-		return about.records;
-	const data = await loadBlock(block), i = data.time.findIndex((t) => t >= time);
-
-	return block.from + (i < 0 ? block.n : i);
-}
-
 // --------------------------------------------------------------------- texts
 
 function showTime(ns) {
@@ -378,4 +256,8 @@ function showValue(value, unit) {
 
 function showCount(n) {
 	return Math.round(n).toLocaleString('en');
+}
+
+function showAmount(n, what) {
+	return `${showCount(n)} ${what}${n === 1 ? '' : 's'}`;
 }

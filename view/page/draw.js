@@ -20,7 +20,9 @@ const view = {
 	from: 0,
 	to: Math.max(about.ns, 1),
 	range: null, // [from, to], dragged
-	selected: null, // { track, i }
+	selected: null, // { track, i, time }
+	call: null, // a function in a call trace that was clicked
+	mark: null, // { number, time } of a record
 	arrows: [], // { from: { track, time }, to: { track, time } }
 	width: 0,
 	height: 0,
@@ -310,9 +312,13 @@ function drawLane(painter, lane, y) {
 	const scale = (view.width - GUTTER) / (view.to - view.from);
 	const left = GUTTER - view.from * scale;
 
-	if (!spans) {
+	if (!track.isLoaded())
 		track.load().then(requestDraw);
-		painter.rect(GUTTER, y, view.width - GUTTER, height, colour('raised'));
+	if (isDense(track))
+		drawDensity(painter, track, y, height);
+	if (!spans) {
+		if (!isDense(track))
+			painter.rect(GUTTER, y, view.width - GUTTER, height, colour('raised'));
 		return;
 	}
 	if (columns.width !== view.width)
@@ -331,28 +337,58 @@ function drawLane(painter, lane, y) {
 	columns.draw(painter, track, y, height, 1 / scale);
 }
 
+// Where the trace has not been read yet: how many records the CPU has there.
+function drawDensity(painter, track, y, height) {
+	const counts = about.density[track.id], width = about.ns / counts.length;
+	const most = counts.reduce((a, b) => Math.max(a, b), 1);
+
+	if (about.complete || windowHas(view.from, view.to))
+		return;
+	for (let x = Math.max(GUTTER, Math.floor(toX(about.done))); x < view.width; x++) {
+		const n = counts[Math.floor(toTime(x + 0.5) / width)];
+
+		if (n)
+			painter.column(x, y, height, colour('dim'), 0.15 + 0.6 * n / most);
+	}
+	painter.columns(y, height);
+}
+
+// Over what has not been read yet.
+function drawUnread(painter) {
+	const x = Math.max(GUTTER, toX(about.done || 0));
+
+	if (!served || about.complete || windowHas(view.from, view.to) || x >= view.width)
+		return;
+	painter.rect(x, RULER, view.width - x, view.height, colour('dim'), 0.08);
+	painter.rect(x, RULER, 1, view.height, colour('accent'));
+	painter.text(x + 8, view.height - 14, `not read yet (${Math.round(100 * (about.done || 0) / Math.max(about.ns, 1))}% read); zoom in to read a part at once`,
+		colour('text'));
+}
+
 // Steps from value to value, between the least and the greatest; in a pixel, from its least to its
 // greatest.
 function drawCurve(painter, lane, y) {
 	const { counter, height } = lane, { points } = counter;
 
-	if (!points) {
+	if (!counter.loading)
 		counter.load().then(requestDraw);
+	if (!points)
 		return;
-	}
 	const scale = (height - 1) / (points.most - points.least || 1);
 	const toY = (value) => height - 1 - (value - points.least) * scale;
 	const top = new Float64Array(view.width).fill(height), low = new Float64Array(view.width);
 	let i = Math.max(0, counter.at(view.from));
 
-	for (let x = GUTTER; x < view.width; x++) {
+	const end = served && !about.complete ? Math.min(view.width, toX(about.done)) : view.width;
+
+	for (let x = GUTTER; x < end; x++) {
 		const until = toTime(x + 1);
 
-		if (i >= counter.n || points.time[i] >= until)
+		if (i >= points.time.length || points.time[i] >= until)
 			continue;
 		let least = points.value[i], most = least;
 
-		while (i + 1 < counter.n && points.time[i + 1] < until) {
+		while (i + 1 < points.time.length && points.time[i + 1] < until) {
 			least = Math.min(least, points.value[++i]);
 			most = Math.max(most, points.value[i]);
 		}
@@ -397,8 +433,13 @@ function drawRow(painter, row, y) {
 	if (row.members) {
 		painter.rect(0, y, view.width, row.height, colour('raised'));
 		painter.text(8, y + row.height / 2, `${row.open ? '\u25be' : '\u25b8'} ${row.title}`, colour('text'));
-		if (!row.open && row.members.length)
+		if (!row.open && row.members.length && row.members[0].lanes.length)
 			drawLane(painter, { ...row.members[0].lanes[0], height: 10 }, y + 6);
+		return;
+	}
+	if (row.calls !== undefined) {
+		drawCalls(painter, row, y);
+		painter.rect(0, y + row.height - 0.5, view.width, 0.5, colour('line'));
 		return;
 	}
 	painter.text(8 + 12 * row.indent, y + 12, fit(row.title, GUTTER - 16 - 12 * row.indent), colour('text'));
@@ -413,6 +454,22 @@ function rulerStep() {
 	const power = 10 ** Math.floor(Math.log10(least));
 
 	return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least);
+}
+
+// What the table shows, and where matches are.
+function drawTicks(painter) {
+	if (tableIsOpen() && tableShown) {
+		const x1 = Math.max(GUTTER, toX(tableShown.from)), x2 = Math.min(view.width, toX(tableShown.to));
+
+		if (x2 >= x1)
+			painter.rect(x1, RULER - 4, Math.max(2, x2 - x1), 4, colour('accent'), 0.5);
+	}
+	for (const time of search ? search.times : []) {
+		const x = toX(time);
+
+		if (x >= GUTTER && x < view.width)
+			painter.rect(x, 0, 1, 5, COLOURS.light[3]);
+	}
 }
 
 function drawRuler(painter) {
@@ -439,7 +496,10 @@ function placeOf(track, top) {
 }
 
 function drawOver(painter, top) {
-	const { selected, range } = view;
+	const { selected, range, mark } = view;
+
+	if (mark && mark.time >= view.from && mark.time <= view.to)
+		painter.rect(toX(mark.time) - 0.5, RULER - 8, 1, view.height, colour('accent'));
 
 	if (range)
 		painter.rect(toX(range[0]), RULER, toX(range[1]) - toX(range[0]), view.height, colour('accent'), 0.16);
@@ -479,7 +539,9 @@ function paint(painter) {
 	}
 	painter.rect(GUTTER - 1, RULER, 1, view.height, colour('line'));
 	drawOver(painter, top);
+	drawUnread(painter);
 	drawRuler(painter);
+	drawTicks(painter);
 }
 
 // As tall as all rows together.

@@ -7,6 +7,12 @@ const tip = document.getElementById('tip');
 // ---------------------------------------------------------------------- view
 
 function setView(from, to) {
+	moveView(from, to);
+	followPicture();
+}
+
+// As moved by the table, which stays where it is.
+function moveView(from, to) {
 	const length = Math.max(LEAST_NS, Math.min(to - from, about.ns * 1.02 + LEAST_NS));
 
 	from = Math.max(-about.ns * 0.01, Math.min(from, about.ns * 1.01 - length));
@@ -14,6 +20,7 @@ function setView(from, to) {
 	view.to = from + length;
 	requestDraw();
 	noteLink();
+	wantWindow();
 	if (['sums', 'stacks'].includes(tab) && !view.range)
 		refreshSoon();
 }
@@ -35,21 +42,42 @@ function pan(part) {
 	setView(view.from + by, view.to + by);
 }
 
-function select(track, i) {
-	view.selected = track ? { track, i } : null;
+// `time`: which was meant, if the span turns out to be several. `mark`: also mark its record
+function select(track, i, time, mark = true) {
+	view.call = null;
+	view.selected = track ? { track, i, time: time ?? (track.spans.begin[i] + track.spans.end[i]) / 2 } : null;
 	view.arrows = [];
 	const waker = track && wakerOf(track, i);
 
 	if (waker && waker.track)
 		view.arrows = [{ from: { track: waker.track, time: waker.time }, to: { track, time: waker.time } }];
+	if (track && mark)
+		markSpan(track, i);
+	if (!track)
+		view.mark = null;
 	noteLink();
 	requestDraw();
 	show('details');
 }
 
+// The spans of a track have been replaced: those of a window are others than in the overview.
+function reselect(track) {
+	const { selected } = view;
+
+	if (!selected || selected.track !== track)
+		return;
+	const i = track.spans.at(selected.time, (view.to - view.from) / 1000);
+
+	if (i < 0)
+		select(null);
+	else
+		select(track, i, selected.time, false);
+}
+
 // Scroll to a track, and to a time if it is given, and select what is there.
-async function goTo(track, time) {
-	const row = rowOf(track), spans = await track.load();
+async function goTo(track, time, mark = true) {
+	const row = rowOf(track);
+	let spans = await track.load();
 	const length = view.to - view.from;
 
 	if (row && (row.top < scroller.scrollTop || row.top + row.height > scroller.scrollTop + view.height - RULER))
@@ -58,10 +86,11 @@ async function goTo(track, time) {
 		time = spans.n ? spans.begin[0] : 0;
 	if (time < view.from || time > view.to)
 		setView(time - length / 2, time + length / 2);
+	spans = await track.load();
 	const i = spans.at(time, length / 1000);
 
 	if (i >= 0)
-		select(track, i);
+		select(track, i, time, mark);
 	requestDraw();
 }
 
@@ -75,7 +104,7 @@ function noteLink() {
 		const parts = [`t=${Math.round(view.from)}-${Math.round(view.to)}`];
 
 		if (view.selected)
-			parts.push(`s=${view.selected.track.index}:${view.selected.i}`);
+			parts.push(`s=${view.selected.track.kind}:${view.selected.track.id}:${Math.round(view.selected.time)}`);
 		if (view.range)
 			parts.push(`r=${Math.round(view.range[0])}-${Math.round(view.range[1])}`);
 		history.replaceState(null, '', `#${parts.join('&')}`);
@@ -86,21 +115,32 @@ async function followLink() {
 	const parts = new Map(location.hash.slice(1).split('&').map((part) => part.split('=')));
 	const times = (text) => (/^(-?\d+)-(\d+)$/.exec(text || '') || []).slice(1).map(Number);
 	const [from, to] = times(parts.get('t')), range = times(parts.get('r'));
-	const [index, i] = (parts.get('s') || '').split(':').map(Number);
+	const [kind, id, time] = (parts.get('s') || '').split(':');
+	const track = tracks[trackNumbers.get(`${kind} ${id}`)];
 
 	if (to > from)
 		setView(from, to);
 	if (range.length)
 		view.range = range;
-	if (tracks[index] && i >= 0 && i < tracks[index].n) {
-		const row = rowOf(tracks[index]);
+	if (track && time) {
+		const row = rowOf(track), spans = await track.load();
+		const i = spans.at(Number(time), 1);
 
-		await tracks[index].load();
 		if (row)
 			scroller.scrollTop = row.top - 100;
-		select(tracks[index], i);
+		if (i >= 0)
+			select(track, i, Number(time));
 	}
 	requestDraw();
+}
+
+let followed = false;
+
+// Of a served page, once there are tracks.
+function followLinkOnce() {
+	if (!followed)
+		followLink();
+	followed = true;
 }
 
 // --------------------------------------------------------------------- mouse
@@ -121,13 +161,18 @@ function spanAt(x, y) {
 		return null;
 	const i = lane.track.spans.at(toTime(x), 3 * (view.to - view.from) / (view.width - GUTTER));
 
-	return i < 0 ? null : { track: lane.track, i };
+	return i < 0 ? null : { track: lane.track, i, time: toTime(x) };
 }
 
 // What is shown beside the mouse.
 function tipAt(x, y) {
-	const { lane } = find(x, y), span = spanAt(x, y), time = toTime(x);
+	const { row, lane } = find(x, y), span = spanAt(x, y), time = toTime(x);
 
+	if (row && row.calls !== undefined && x >= GUTTER) {
+		const call = callAt(row, y - RULER + scroller.scrollTop - row.top, time);
+
+		return call ? `${nameOf(call.frames[call.depth] >> 1)}\nsample at ${showPoint(call.time, 1000)}` : '';
+	}
 	if (lane && lane.counter && lane.counter.points && x >= GUTTER) {
 		const { counter } = lane, i = counter.at(time);
 
@@ -183,11 +228,18 @@ window.addEventListener('mouseup', (event) => {
 		return;
 	const { row } = find(event.offsetX, event.offsetY), span = spanAt(event.offsetX, event.offsetY);
 
-	if (row && row.members && !span) {
+	if (row && row.calls !== undefined) {
+		const call = was && callAt(row, event.offsetY - RULER + scroller.scrollTop - row.top, toTime(event.offsetX));
+
+		if (call)
+			showCall(call);
+		else
+			toggleCalls(row);
+	} else if (row && row.members && !span) {
 		row.open = !row.open;
 		layOut();
 	} else if (span) {
-		select(span.track, span.i);
+		select(span.track, span.i, Math.max(span.track.spans.begin[span.i], Math.min(span.time, span.track.spans.end[span.i])));
 	} else if (was) {
 		view.range = null;
 		select(null);
@@ -227,6 +279,8 @@ const HELP = [
 	['Up, Down', 'the track above, below, at the same time'],
 	['Enter', 'to what has woken the thread'],
 	['/', 'search'],
+	['N, Shift+N', 'the next match, the one before'],
+	['T', 'show or hide the table'],
 	['M', 'select the range of the span'],
 	['L', 'light or dark'],
 	['P, G', 'save the picture as PNG, SVG'],
@@ -242,7 +296,7 @@ function fitTo(from, to) {
 function step(by) {
 	const { selected } = view;
 
-	if (selected && selected.i + by >= 0 && selected.i + by < selected.track.n)
+	if (selected && selected.i + by >= 0 && selected.i + by < selected.track.spans.n)
 		goTo(selected.track, (selected.track.spans.begin[selected.i + by] + selected.track.spans.end[selected.i + by]) / 2);
 }
 
@@ -296,6 +350,8 @@ const keys = {
 		requestDraw();
 	},
 	l: toggleTheme,
+	n: (event) => goToMatch(event.shiftKey),
+	t: () => toggleTable(),
 	p: savePng,
 	g: saveSvg,
 	'/': () => query.focus(),
@@ -310,7 +366,9 @@ window.addEventListener('keydown', (event) => {
 	const key = event.key.toLowerCase();
 
 	if (event.target === query) {
-		if (key === 'enter')
+		if (key === 'enter' && !startSearch())
+			goToMatch(event.shiftKey);
+		else if (key === 'enter')
 			show('search');
 		if (key === 'escape')
 			canvas.focus();
@@ -319,7 +377,7 @@ window.addEventListener('keydown', (event) => {
 	if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, key) ||
 	    (event.target !== canvas && event.target !== document.body && ['enter', 'arrowup', 'arrowdown'].includes(key)))
 		return;
-	keys[key]();
+	keys[key](event);
 	event.preventDefault();
 });
 
@@ -339,9 +397,13 @@ function describe() {
 	document.getElementById('title').textContent = about.title;
 	document.getElementById('about-text').textContent =
 		`${showTime(about.ns)}, ${showCount(about.records)} records, ${about.host}, Linux ${about.kernel}, ${begin.toLocaleString()}`;
-	if (about.resolution)
+	if (served && !about.complete)
+		notes.push(`still reading the trace: ${Math.round(100 * (about.done || 0) / Math.max(about.ns, 1))}%`);
+	if (served && windowHas(view.from, view.to) && !shownWindow.exact)
+		notes.push('what threads did before is not known yet');
+	if (about.resolution && !served)
 		notes.push(`spans shorter than ${showTime(about.resolution)} are merged`);
-	if (!about.kept)
+	if (!about.kept && !served)
 		notes.push('the records are not in this page');
 	if (about.omitted)
 		notes.push(`${showCount(about.omitted)} threads that were not selected are left out`);
@@ -356,12 +418,27 @@ document.getElementById('theme').addEventListener('click', toggleTheme);
 document.getElementById('png').addEventListener('click', savePng);
 document.getElementById('svg').addEventListener('click', saveSvg);
 document.getElementById('all').addEventListener('click', () => setView(0, about.ns));
-query.addEventListener('change', () => show('search'));
+document.getElementById('table-button').addEventListener('click', () => toggleTable());
 window.addEventListener('hashchange', followLink);
 
 if (window.matchMedia('(prefers-color-scheme: dark)').matches)
 	document.documentElement.classList.add('dark');
-describe();
-setView(0, about.ns);
-followLink();
-show('details');
+function start() {
+	if (served) {
+		about.kept = true;
+		(about.density || []).forEach((counts, cpu) => trackOf('cpu', cpu));
+		readOverview(REFRESH_FIRST_MS).catch(lostServer);
+	} else {
+		absorb(about, 'overview', (kind, i) => () => inflateElement(`${kind}${i}`));
+	}
+	makeRows();
+	describe();
+	setView(0, about.ns);
+	if (window.innerWidth >= 1200 && about.kept)
+		toggleTable(true);
+	if (!served)
+		followLink();
+	show('details');
+}
+
+start();

@@ -17,4 +17,14 @@
 int view_page_write(struct kl_timeline *timeline, const char *title, kl_timeline_fn write,
 		    void *context);
 
+/**
+ * view_served_page_write - write a page that requests what it shows
+ * @about: JSON that describes the trace (kl_timeline_index_about())
+ * @write: called with each part
+ * @context: passed to it
+ *
+ * Returns 0 or what @write returned.
+ */
+int view_served_page_write(const char *about, kl_timeline_fn write, void *context);
+
 #endif /* KL_VIEW_PAGE_H */

@@ -10,7 +10,6 @@ let recordsHere = -1;
 let turn = 0; // of what the panel shows; what was loaded for an earlier one is not shown
 
 const RECORDS_SHOWN = 200;
-const HITS_MAX = 500;
 const CHAIN_MAX = 20;
 
 // An element with attributes and children; strings are text.
@@ -71,7 +70,7 @@ function trackTitle(track) {
 		return `disk ${track.device}`;
 	if (track.kind === 'mark' || track.kind === 'loss')
 		return track.kind === 'mark' ? 'marks' : 'lost records';
-	const thread = threads.find((each) => each.tid === track.id);
+	const thread = threadOf(track.id);
 
 	return thread ? threadTitle(thread) : String(track.id);
 }
@@ -139,6 +138,8 @@ function hopLine(hop, number) {
 async function showDetails(put) {
 	const { selected } = view;
 
+	if (view.call)
+		return put(...callDetails());
 	if (!selected)
 		return put(make('p', {}, 'Click something in the picture. Drag to select a range; ? shows the keys.'));
 	const { track, i } = selected, spans = await track.load();
@@ -159,6 +160,7 @@ async function showDetails(put) {
 
 		pairs.push(['thread', of ? link(threadTitle(thread), () => goTo(of, spans.begin[i])) : threadTitle(thread)]);
 	}
+	const why = isWait(track, i) ? await whyOfWait(track, i) : [];
 	const chain = await chainOf(track, i);
 	const record = spans.record[i] === NO_RECORD || merged ? null : await recordAt(spans.record[i]);
 
@@ -167,12 +169,17 @@ async function showDetails(put) {
 			make('div', { class: 'long' }, record.text)]);
 	else if (!about.kept)
 		pairs.push(['record', 'not in this page: the trace has too many']);
-	return put(list(pairs),
+	return put(make('div', { class: 'columns' }, make('div', { class: 'facts' }, list(pairs)), make('div', { class: 'grow' }, ...why)),
 		chain.length ? make('h2', {}, 'What woke it, and what had woken that one before') : null,
 		chain.length ? tableOf(['', 'time', 'by', 'woken'], chain.map(hopLine)) : null);
 }
 
 // ---------------------------------------------------------------------- sums
+
+// Has the server not read up to a time, and nothing else has it?
+function isUnread(to) {
+	return Boolean(served) && !about.complete && to > about.done && !windowHas(view.from, view.to);
+}
 
 // Sums of a range: processes by state, CPUs, and system calls with percentiles.
 async function sumsOf(from, to) {
@@ -182,7 +189,7 @@ async function sumsOf(from, to) {
 	for (const track of tracks) {
 		if (!['thread', 'cpu', 'syscall'].includes(track.kind))
 			continue;
-		const spans = await track.load();
+		const spans = await track.partFor(from, to).spans();
 
 		if (track.kind === 'syscall') {
 			inexact = addCalls(calls, spans, from, to) || inexact;
@@ -194,7 +201,7 @@ async function sumsOf(from, to) {
 			cpus.push([track.id, times.reduce((sum, time) => sum + time, 0)]);
 			continue;
 		}
-		const thread = threads.find((each) => each.tid === track.id);
+		const thread = threadOf(track.id);
 
 		if (!processes.has(thread.pid))
 			processes.set(thread.pid, { pid: thread.pid, name: thread.name, times: new Float64Array(CLASSES.length) });
@@ -207,7 +214,7 @@ async function sumsOf(from, to) {
 	for (const call of calls.values())
 		call.lengths.sort((a, b) => a - b);
 	return { processes: [...processes.values()], cpus: cpus.sort((a, b) => a[0] - b[0]), calls: [...calls.values()],
-		inexact: inexact || about.resolution > 0 };
+		inexact: inexact || (about.resolution > 0 && !windowHas(from, to)), unread: isUnread(to) };
 }
 
 function addCalls(calls, spans, from, to) {
@@ -233,19 +240,24 @@ function percentile(sorted, part) {
 	return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
 }
 
+function processTable(processes) {
+	return tableOf(['>pid', 'process', '>running', '>ready', '>sleeping', '>blocked'],
+		processes.map((process) => [String(process.pid), process.name, ...[0, 1, 2, 3].map((k) => showTime(process.times[k]))]));
+}
+
 async function showSums(put) {
 	const [from, to] = view.range || [view.from, view.to];
 	const sums = await sumsOf(from, to);
-	const busiest = sums.processes.filter((process) => process.times.some((time) => time))
-		.sort((a, b) => b.times[0] - a.times[0]).slice(0, 50);
+	const busy = sums.processes.filter((process) => process.times.some((time) => time)).sort((a, b) => b.times[0] - a.times[0]);
+	const busiest = busy.filter((process) => !isOwn(process.pid)).slice(0, 50), own = busy.filter((process) => isOwn(process.pid));
 	const calls = sums.calls.sort((a, b) => b.time - a.time).slice(0, 50);
 
 	put(make('h2', {}, `${view.range ? 'Selection' : 'What is shown'}: ${showTime(to - from)} from ${showPoint(from, 1000)}`),
+		sums.unread ? make('p', {}, 'The trace has not been read up to here yet.') : null,
 		sums.inexact ? make('p', {}, 'Spans that are merged count in part at the ends of the range; merged calls have the length of all together.') : null,
 		make('div', { class: 'columns' },
-			make('div', {}, tableOf(['>pid', 'process', '>running', '>ready', '>sleeping', '>blocked'],
-				busiest.map((process) => [String(process.pid), process.name,
-					...[0, 1, 2, 3].map((k) => showTime(process.times[k]))]))),
+			make('div', {}, processTable(busiest),
+				own.length ? make('h2', {}, OWN_TITLE) : null, own.length ? processTable(own) : null),
 			make('div', {}, tableOf(['>CPU', '>busy', '>share'], sums.cpus.map(([id, time]) =>
 				[String(id), showTime(time), `${(100 * time / (to - from)).toFixed(1)}%`]))),
 			make('div', {}, tableOf(['system call', '>calls', '>failed', '>total', '>median', '>90%', '>99%', '>longest'],
@@ -263,7 +275,7 @@ function showRecordsAt(number) {
 
 function recordLine(record) {
 	return make('tr', record.number === recordsHere ? { class: 'here' } : {},
-		make('td', { class: 'n' }, link(showPoint(record.time, 1), () => goToRecord(record))),
+		make('td', { class: 'n' }, link(showPoint(record.time, 1), () => markRecord(record))),
 		make('td', { class: 'n' }, String(record.cpu)),
 		make('td', {}, threadTitle(record.thread)),
 		make('td', {}, record.name),
@@ -280,8 +292,7 @@ function goToRecord(record) {
 	const track = threadTrack(record.thread.tid, kind) || threadTrack(record.thread.tid);
 
 	recordsHere = record.number;
-	if (track)
-		goTo(track, record.time);
+	return track ? goTo(track, record.time, false) : null;
 }
 
 async function showRecords(put) {
@@ -301,52 +312,4 @@ async function showRecords(put) {
 		make('button', { onclick: move(RECORDS_SHOWN) }, 'later'), ' ',
 		make('button', { onclick: async () => showRecordsAt(await recordAfter(view.from)) }, 'at the left edge')),
 	recordTable(records));
-}
-
-// -------------------------------------------------------------------- search
-
-const query = document.getElementById('query');
-
-// A text, or a regular expression between slashes; NULL: not a valid one.
-function matcher(text) {
-	const parts = /^\/(.*)\/(i?)$/.exec(text);
-
-	if (!parts)
-		return (where) => where.toLowerCase().includes(text.toLowerCase());
-	try {
-		const expression = new RegExp(parts[1], parts[2]);
-
-		return (where) => expression.test(where);
-	} catch {
-		return null;
-	}
-}
-
-async function showSearch(put) {
-	const matches = query.value ? matcher(query.value) : null, mine = turn, hits = [];
-
-	if (!matches)
-		return put(make('p', {}, query.value ? 'This is not a regular expression.' :
-			'Type what to look for: a thread, an event, a value such as ret=-2, or a /regular expression/.'));
-	const found = threads.filter((thread) => thread.tid && matches(threadTitle(thread)));
-	const threadList = make('div', {}, ...found.slice(0, 100).map((thread) => {
-		const track = threadTrack(thread.tid) || threadTrack(thread.tid, 'syscall');
-
-		return make('div', {}, track ? link(threadTitle(thread), () => goTo(track, null)) : threadTitle(thread));
-	}));
-
-	for (const block of blocks) {
-		const data = await loadBlock(block);
-
-		if (mine !== turn)
-			return undefined;
-		for (let i = 0; i < block.n && hits.length < HITS_MAX; i++)
-			if (matches(`${threadTitle(threads[data.thread[i]])} ${nameOf(data.name[i])} ${data.text[i]}`))
-				hits.push(await recordAt(block.from + i));
-		if (hits.length >= HITS_MAX)
-			break;
-	}
-	return put(make('h2', {}, `${found.length} threads`), threadList,
-		make('h2', {}, `${hits.length}${hits.length >= HITS_MAX ? ' or more' : ''} records`),
-		about.kept ? recordTable(hits) : make('p', {}, 'The records are not in this page.'));
 }

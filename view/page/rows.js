@@ -39,8 +39,8 @@ function makeGroup(title, members, open) {
 
 function cpuGroup() {
 	const find = (kind, id) => tracks.find((track) => track.kind === kind && track.id === id);
-	const ids = [...new Set(tracks.filter((track) => ['cpu', 'irq', 'softirq'].includes(track.kind) && track.n)
-		.map((track) => track.id))].sort((a, b) => a - b);
+	const ids = [...new Set(tracks.filter((track) => ['cpu', 'irq', 'softirq'].includes(track.kind) &&
+		(track.n || isDense(track))).map((track) => track.id))].sort((a, b) => a - b);
 
 	return makeGroup('CPUs', ids.flatMap((id) => [makeRow(`CPU ${id}`, 1,
 		[[find('cpu', id)], [find('irq', id), true], [find('softirq', id), true]]), ...curveRows('cpu', id, 2)]), true);
@@ -73,27 +73,73 @@ function processGroups() {
 		row.thread = thread;
 		process.rows.push(row);
 	}
-	return [...processes.values()].sort((a, b) => b.ran - a.ran || a.pid - b.pid).flatMap((process, i) => {
+	for (const process of processes.values())
 		process.rows.sort((a, b) => a.thread.tid - b.thread.tid);
-		if (process.rows.length === 1) {
-			process.rows[0].indent = 0;
-			return [process.rows[0], ...curveRows('thread', process.rows[0].thread.tid, 1)];
-		}
-		const group = makeGroup(`${process.name || '?'} ${process.pid} (${process.rows.length} threads)`,
-			process.rows.flatMap((row) => [row, ...curveRows('thread', row.thread.tid, 2)]), i < 8);
+	const sorted = [...processes.values()].sort((a, b) => b.ran - a.ran || a.pid - b.pid);
+	const own = sorted.filter((process) => isOwn(process.pid)), others = sorted.filter((process) => !isOwn(process.pid));
 
-		group.pid = process.pid;
-		return [group];
-	});
+	return [...others.flatMap((process, i) => processRows(process, i < 8)), ...ownGroup(own)];
+}
+
+// The row of a thread, and those below it.
+function threadRows(row, indent) {
+	row.indent = indent;
+	return [row, callRow(row.thread, indent + 1), ...curveRows('thread', row.thread.tid, indent + 1)].filter(Boolean);
+}
+
+function processRows(process, open) {
+	if (process.rows.length === 1)
+		return threadRows(process.rows[0], 0);
+	const group = makeGroup(`${process.name || '?'} ${process.pid} (${process.rows.length} threads)`,
+		process.rows.flatMap((row) => threadRows(row, 1)), open);
+
+	group.pid = process.pid;
+	return [group];
+}
+
+// What records the trace is not what it is about.
+function ownGroup(processes) {
+	const own = processes.flatMap((process) => process.rows);
+
+	return own.length ? [makeGroup(`${OWN_TITLE} (${own.length} thread${own.length > 1 ? 's' : ''})`,
+		own.flatMap((row) => threadRows(row, 1)), false)] : [];
+}
+
+const OWN_TITLE = 'kernlens itself';
+
+// Is a process one of kernlens? The command that it has run may have its name until it is executed.
+function isOwn(pid) {
+	const thread = threadOf(pid);
+
+	return Boolean(thread) && pid !== about.command && /^kernlens(-|$)/.test(thread.name);
 }
 
 function diskRows() {
-	return byKind('disk').map((track) => makeRow(track.id % 16 ? '' : `disk ${track.device}`, 0, [[track]]));
+	return byKind('disk').filter((track) => track.n).map((track) => makeRow(track.id % 16 ? '' : `disk ${track.device}`, 0, [[track]]));
 }
 
-const allRows = [
-	...byKind('loss').map((track) => makeRow(track.id ? `lost, CPU ${track.id - 1}` : 'missed', 0, [[track]])),
-	...byKind('mark').map((track) => makeRow('marks', 0, [[track]])),
+// Does the page know how many records a CPU has, before they are read?
+function isDense(track) {
+	return track.kind === 'cpu' && Boolean(about.density && about.density[track.id]);
+}
+
+let allRows = [];
+
+// Groups stay open or closed.
+function makeRows() {
+	const key = (row) => row.pid || row.title.replace(/ \(.*/, '');
+	const before = new Map(allRows.filter((row) => row.members).map((row) => [key(row), row.open]));
+
+	allRows = listRows();
+	for (const row of allRows)
+		if (row.members && before.has(key(row)))
+			row.open = before.get(key(row));
+	layOut();
+}
+
+const listRows = () => [
+	...byKind('loss').filter((track) => track.n).map((track) => makeRow(track.id ? `lost, CPU ${track.id - 1}` : 'missed', 0, [[track]])),
+	...byKind('mark').filter((track) => track.n).map((track) => makeRow('marks', 0, [[track]])),
 	cpuGroup(),
 	...curveRows('system', 0, 0),
 	...diskRows(),
@@ -109,6 +155,8 @@ function layOut() {
 	}
 	totalHeight = 0;
 	for (const row of rows) {
+		if (row.calls !== undefined)
+			sizeCallRow(row);
 		row.top = totalHeight;
 		totalHeight += row.height;
 	}
@@ -128,7 +176,5 @@ function rowOf(track) {
 }
 
 function threadTrack(tid, kind = 'thread') {
-	return tracks.find((track) => track.kind === kind && track.id === tid);
+	return tracks[trackNumbers.get(`${kind} ${tid}`)];
 }
-
-layOut();

@@ -4,37 +4,16 @@
 
 const BOX_LEAST = 0.002; // narrower parts are left out
 
-let samples = null; // of the whole trace, once they are loaded
 let whose = 0; // process whose samples are shown; 0: all
-
-function loadSamples() {
-	samples ||= Promise.all([inflate('s0'), inflate('s1')]).then(([columns, list]) => {
-		const reader = new Reader(columns), { n } = about.samples;
-		const found = { time: new Float64Array(n), thread: new Uint32Array(n), path: new Uint32Array(n), paths: [] };
-
-		for (let i = 0, time = 0; i < n; i++)
-			found.time[i] = time += reader.zigzag();
-		for (let i = 0; i < n; i++)
-			found.thread[i] = reader.varint();
-		for (let i = 0; i < n; i++)
-			found.path[i] = reader.varint();
-		const frames = new Reader(list);
-
-		for (let i = 0; i < about.samples.paths; i++)
-			found.paths.push(Array.from({ length: frames.varint() }, () => frames.varint()));
-		return found;
-	});
-	return samples;
-}
 
 // The tree of the samples in a range; a node's frame is a number as in the data.
 async function treeOf(from, to, pid) {
-	const found = await loadSamples(), counts = new Map();
+	const samples = samplesFor(from, to), found = await samples.load(), counts = new Map();
 	const root = { frame: -1, n: 0, children: new Map() };
 
-	for (let i = 0; i < about.samples.n; i++)
+	for (let i = 0; i < samples.n; i++)
 		if (found.time[i] >= from && found.time[i] <= to && (!pid || threads[found.thread[i]].pid === pid))
-			counts.set(found.path[i], (counts.get(found.path[i]) || 0) + about.samples.every);
+			counts.set(found.path[i], (counts.get(found.path[i]) || 0) + samples.every);
 	for (const [path, n] of counts) {
 		let node = root;
 
@@ -91,7 +70,7 @@ function processChoice() {
 async function showStacks(put) {
 	const [from, to] = view.range || [view.from, view.to];
 
-	if (!about.samples.n)
+	if (!allSamples || !allSamples.n)
 		return put(make('p', {}, 'The trace has no stack traces. Record with -e tick:99:stack for a profile, ',
 			'or with :stack at an event.'));
 	const root = await treeOf(from, to, whose);
@@ -101,5 +80,5 @@ async function showStacks(put) {
 
 	zoomTo(root);
 	return put(make('p', {}, `${view.range ? 'Selection' : 'What is shown'}: ${amount(root.n)} in `, processChoice(),
-		about.samples.every > 1 ? ` each sample stands for ${about.samples.every}` : ''), graph);
+		samplesFor(from, to).every > 1 ? ` each sample stands for ${samplesFor(from, to).every}` : ''), graph);
 }

@@ -6,6 +6,7 @@
 #ifndef KERNLENS_CURSOR_H
 #define KERNLENS_CURSOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/abi.h>
@@ -65,6 +66,18 @@ void kl_cursor_init(struct kl_cursor *cursor, const struct kl_schema *schema,
  */
 void kl_cursor_enter(struct kl_cursor *cursor, const struct kl_abi_block *block, size_t from,
 		     size_t to);
+
+/**
+ * kl_cursor_return - continue with a block that has been read from the file again
+ * @cursor: as it was in the block
+ * @block: its bytes, now elsewhere, and checked by kl_block_check()
+ * @done: bytes of the block that the cursor had read
+ * @has_event: the cursor's event is the last record of these, and is used once more
+ *
+ * Returns 0, or -EINVAL if the block has other contents now, so that it does not have this event.
+ */
+int kl_cursor_return(struct kl_cursor *cursor, const struct kl_abi_block *block, size_t done,
+		     bool has_event);
 
 /**
  * kl_cursor_next - read one record

@@ -23,6 +23,7 @@
 #include <kernlens/detail.h>
 #include <kernlens/export.h>
 #include <kernlens/expression.h>
+#include <kernlens/filter_any.h>
 #include <kernlens/flame.h>
 #include <kernlens/growth.h>
 #include <kernlens/histogram.h>
@@ -57,7 +58,9 @@
 #include <kernlens/stack_store.h>
 #include <kernlens/states_report.h>
 #include <kernlens/timeline.h>
+#include <kernlens/timeline_index.h>
 #include <kernlens/trace_folder.h>
+#include <kernlens/trace_place.h>
 #include <kernlens/watch.h>
 #include <kernlens/why.h>
 

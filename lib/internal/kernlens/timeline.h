@@ -72,6 +72,14 @@ int kl_timeline_plot(struct kl_timeline *timeline, const char *const *text, size
 void kl_timeline_select(struct kl_timeline *timeline, const int32_t *pid, size_t n);
 
 /**
+ * kl_timeline_explain - also explain the longest waits of each thread
+ * @timeline: empty
+ *
+ * As kl_why_explain() does; not of a trace of more than a million records. Returns 0 or -ENOMEM.
+ */
+int kl_timeline_explain(struct kl_timeline *timeline);
+
+/**
  * kl_timeline_add - add the next item of the trace
  * @timeline: timeline
  * @item: item
@@ -108,5 +116,15 @@ typedef int (*kl_timeline_fn)(void *context, const void *bytes, size_t length);
  */
 int kl_timeline_write(struct kl_timeline *timeline, const char *title, kl_timeline_fn write,
 		      void *context);
+
+/**
+ * kl_timeline_write_bytes - write the data as a page requests it from a server
+ * @timeline: finished, or in progress
+ * @write: called with each part
+ * @context: passed to it
+ *
+ * Returns 0, -ENOMEM, or what @write returned.
+ */
+int kl_timeline_write_bytes(struct kl_timeline *timeline, kl_timeline_fn write, void *context);
 
 #endif /* KERNLENS_TIMELINE_H */

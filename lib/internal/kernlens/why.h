@@ -31,12 +31,21 @@ enum kl_why_kind {
 };
 
 /**
+ * kl_why_kind_name - name of a kind, such as "task"
+ * @kind: kind
+ */
+const char *kl_why_kind_name(enum kl_why_kind kind);
+
+/**
  * struct kl_why_node - a part of the time
  * @kind: what it is
  * @text: command name, what is waited for, device; or ""
  * @ns: wall time
  * @uncertain_ns: the part of it that is attributed to @child with doubt
  * @count: how many intervals it consists of
+ * @at_ns: wall time at which the longest of them begins
+ * @longest_ns: length of that
+ * @at_tid: whose it is, for KL_WHY_TASK
  * @tid: of the first task, for KL_WHY_TASK
  * @child: parts, longest first, which add up to @ns if there are any
  * @n: number of parts
@@ -47,6 +56,9 @@ struct kl_why_node {
 	uint64_t ns;
 	uint64_t uncertain_ns;
 	uint64_t count;
+	uint64_t at_ns;
+	uint64_t longest_ns;
+	int32_t at_tid;
 	int32_t tid;
 	struct kl_why_node **child;
 	size_t n;
@@ -100,6 +112,15 @@ int kl_why_add(struct kl_why *why, const struct kl_event *event);
  * Returns an array in the order of their appearance, valid until the next call of a function.
  */
 const struct kl_why_task *kl_why_tasks(struct kl_why *why, size_t *count);
+
+/**
+ * kl_why_knows_interrupts - are wakeups by interrupts distinguished from those by tasks?
+ * @why: timelines, complete
+ *
+ * The trace has the variable in_irq, or events of interrupts. Otherwise, what interrupts wake is
+ * attributed to the tasks that they interrupt.
+ */
+bool kl_why_knows_interrupts(const struct kl_why *why);
 
 /**
  * kl_why_explain - where the time of a task went

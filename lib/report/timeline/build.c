@@ -65,6 +65,12 @@ struct kl_timeline *kl_timeline_create_stream(const struct kl_trace *trace,
 	return t;
 }
 
+int kl_timeline_explain(struct kl_timeline *t)
+{
+	t->why = kl_why_create(t->schema);
+	return t->why ? 0 : -ENOMEM;
+}
+
 void kl_timeline_destroy(struct kl_timeline *t)
 {
 	if (!t)
@@ -87,6 +93,7 @@ void kl_timeline_destroy(struct kl_timeline *t)
 	kl_records_deinit(&t->records);
 	kl_counters_deinit(t);
 	kl_samples_deinit(&t->samples);
+	kl_why_destroy(t->why);
 	kl_texts_deinit(&t->texts);
 	free(t);
 }
@@ -151,9 +158,8 @@ int64_t kl_timeline_thread_of(struct kl_timeline *t, int32_t tid)
 	return (int64_t)entry->number - 1;
 }
 
-/* A thread with what an event says of it; @pid: 0, and @comm: NULL: nothing. NULL: no memory */
-static struct kl_timeline_thread *get_thread(struct kl_timeline *t, int32_t tid, int32_t pid,
-					     const char *comm)
+struct kl_timeline_thread *kl_timeline_get_thread(struct kl_timeline *t, int32_t tid, int32_t pid,
+						  const char *comm)
 {
 	int64_t number = kl_timeline_thread_of(t, tid), name;
 
@@ -170,9 +176,8 @@ static struct kl_timeline_thread *get_thread(struct kl_timeline *t, int32_t tid,
 	return t->thread[number];
 }
 
-/* The track of a kind of a thread, made when it is needed. NULL: out of memory */
-static struct kl_track *track_of(struct kl_timeline *t, struct kl_timeline_thread *thread,
-				 enum kl_track_kind kind)
+struct kl_track *kl_timeline_thread_track(struct kl_timeline *t, struct kl_timeline_thread *thread,
+					  enum kl_track_kind kind)
 {
 	struct kl_track **track = kind == KL_TRACK_THREAD  ? &thread->state :
 				  kind == KL_TRACK_SYSCALL ? &thread->calls :
@@ -212,8 +217,9 @@ static int end_call(struct kl_timeline *t, struct kl_timeline_thread *thread, ui
 static int leave(struct kl_timeline *t, const struct kl_event *event, uint64_t ns)
 {
 	struct kl_timeline_thread *thread =
-		get_thread(t, event->task.tid, event->task.pid, event->task.comm);
-	struct kl_track *track = thread ? track_of(t, thread, KL_TRACK_THREAD) : NULL;
+		kl_timeline_get_thread(t, event->task.tid, event->task.pid, event->task.comm);
+	struct kl_track *track = thread ? kl_timeline_thread_track(t, thread, KL_TRACK_THREAD) :
+					  NULL;
 	const int64_t state = kl_number_of(event, "prev_state");
 
 	if (!track)
@@ -246,8 +252,8 @@ static int add_switch(struct kl_timeline *t, const struct kl_event *event)
 		error = leave(t, event, ns);
 	if (error || !next)
 		return error ?: kl_track_end(t, cpu, ns);
-	thread = get_thread(t, next, 0, kl_timeline_text(event, "next_comm", comm));
-	track = thread ? track_of(t, thread, KL_TRACK_THREAD) : NULL;
+	thread = kl_timeline_get_thread(t, next, 0, kl_timeline_text(event, "next_comm", comm));
+	track = thread ? kl_timeline_thread_track(t, thread, KL_TRACK_THREAD) : NULL;
 	if (!track)
 		return -ENOMEM;
 	thread->followed |= !event->task.tid;
@@ -285,9 +291,9 @@ static int add_wakeup(struct kl_timeline *t, const struct kl_event *event)
 	int64_t name;
 	uint32_t by;
 
-	thread = get_thread(t, (int32_t)kl_number_of(event, "tid"), 0,
-			    kl_timeline_text(event, "comm", comm));
-	track = thread ? track_of(t, thread, KL_TRACK_THREAD) : NULL;
+	thread = kl_timeline_get_thread(t, (int32_t)kl_number_of(event, "tid"), 0,
+					kl_timeline_text(event, "comm", comm));
+	track = thread ? kl_timeline_thread_track(t, thread, KL_TRACK_THREAD) : NULL;
 	if (!track)
 		return -ENOMEM;
 	if (track->open && track->now.class <= KL_SPAN_READY)
@@ -300,9 +306,9 @@ static int add_fork(struct kl_timeline *t, const struct kl_event *event)
 {
 	char comm[128];
 
-	return get_thread(t, (int32_t)kl_number_of(event, "child_tid"),
-			  (int32_t)kl_number_of(event, "child_pid"),
-			  kl_timeline_text(event, "child_comm", comm)) ?
+	return kl_timeline_get_thread(t, (int32_t)kl_number_of(event, "child_tid"),
+				      (int32_t)kl_number_of(event, "child_pid"),
+				      kl_timeline_text(event, "child_comm", comm)) ?
 		       0 :
 		       -ENOMEM;
 }
@@ -311,8 +317,9 @@ static int add_fork(struct kl_timeline *t, const struct kl_event *event)
 
 static int enter_call(struct kl_timeline *t, const struct kl_event *event)
 {
-	struct kl_timeline_thread *thread = get_thread(t, event->task.tid, 0, NULL);
-	struct kl_track *track = thread ? track_of(t, thread, KL_TRACK_SYSCALL) : NULL;
+	struct kl_timeline_thread *thread = kl_timeline_get_thread(t, event->task.tid, 0, NULL);
+	struct kl_track *track = thread ? kl_timeline_thread_track(t, thread, KL_TRACK_SYSCALL) :
+					  NULL;
 
 	if (!track)
 		return -ENOMEM;
@@ -327,8 +334,9 @@ static int enter_call(struct kl_timeline *t, const struct kl_event *event)
 static int leave_call(struct kl_timeline *t, const struct kl_event *event)
 {
 	const int64_t ret = kl_number_of(event, "ret");
-	struct kl_timeline_thread *thread = get_thread(t, event->task.tid, 0, NULL);
-	struct kl_track *track = thread ? track_of(t, thread, KL_TRACK_SYSCALL) : NULL;
+	struct kl_timeline_thread *thread = kl_timeline_get_thread(t, event->task.tid, 0, NULL);
+	struct kl_track *track = thread ? kl_timeline_thread_track(t, thread, KL_TRACK_SYSCALL) :
+					  NULL;
 
 	if (!track)
 		return -ENOMEM;
@@ -365,11 +373,12 @@ static int add_other(struct kl_timeline *t, const struct kl_event *event)
 
 	if (!event->task.tid)
 		return 0;
-	thread = get_thread(t, event->task.tid, 0, NULL);
+	thread = kl_timeline_get_thread(t, event->task.tid, 0, NULL);
 	if (!thread)
 		return -ENOMEM;
-	return add_instant(t, track_of(t, thread, KL_TRACK_EVENT), kl_timeline_time(t, event->ns),
-			   KL_SPAN_RUNNING, kl_timeline_name(t, event->event_class->name));
+	return add_instant(t, kl_timeline_thread_track(t, thread, KL_TRACK_EVENT),
+			   kl_timeline_time(t, event->ns), KL_SPAN_RUNNING,
+			   kl_timeline_name(t, event->event_class->name));
 }
 
 /* What was in progress may have ended where records are missing. */
@@ -504,14 +513,31 @@ int kl_timeline_add(struct kl_timeline *t, const struct kl_item *item)
 	if (kl_timeline_time(t, event->ns) > t->last_ns)
 		t->last_ns = kl_timeline_time(t, event->ns);
 	class = class_of(t, event);
-	thread = class ? get_thread(t, event->task.tid, event->task.pid, event->task.comm) : NULL;
+	thread = class ? kl_timeline_get_thread(t, event->task.tid, event->task.pid,
+						event->task.comm) :
+			 NULL;
 	if (!thread)
 		return -ENOMEM;
 	t->counts.records++;
 	error = t->series ? kl_series_add(t->series, event) : 0;
+	if (!error && t->why)
+		error = kl_chains_add(t, event);
 	if (!error && is_selected(t, thread))
 		error = add_of_thread(t, event, thread, class->name);
 	return error ?: class->add(t, event);
+}
+
+bool kl_timeline_hides(const struct kl_timeline *t, const struct kl_track *track)
+{
+	const struct kl_timeline_thread *thread = NULL;
+
+	if (track->kind == KL_TRACK_THREAD || track->kind == KL_TRACK_SYSCALL ||
+	    track->kind == KL_TRACK_EVENT)
+		thread = kl_timeline_find_thread(t, (int32_t)track->id);
+	if (!thread)
+		return false;
+	return !is_selected(t, thread) ||
+	       (track->kind == KL_TRACK_THREAD && t->partial && !thread->followed);
 }
 
 static void omit(struct kl_timeline *t, struct kl_track *track)

@@ -23,14 +23,14 @@ void kl_add_zigzag(struct kl_buffer *buffer, int64_t value)
 	kl_add_varint(buffer, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
 }
 
-int kl_deflate(const void *bytes, size_t length, uint8_t **to, size_t *to_length)
+int kl_deflate(const void *bytes, size_t length, int level, uint8_t **to, size_t *to_length)
 {
 	z_stream stream = { .next_in = (void *)bytes, .avail_in = (uInt)length };
 	uLong most;
 	int ret;
 
 	if (length > UINT32_MAX / 2 ||
-	    deflateInit2(&stream, 6, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+	    deflateInit2(&stream, level, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
 		return kl_fail(ENOMEM, "out of memory");
 	most = deflateBound(&stream, length);
 	*to = malloc(most);
@@ -83,9 +83,9 @@ static int end_block(struct kl_timeline *t)
 		if (columns[i]->error)
 			all.error = columns[i]->error;
 	}
-	error = all.error ?
-			-ENOMEM :
-			kl_deflate(all.data, all.length, &records->now.bytes, &records->now.length);
+	error = all.error ? -ENOMEM :
+			    kl_deflate(all.data, all.length, KL_DEFLATE_SMALL, &records->now.bytes,
+				       &records->now.length);
 	kl_buffer_deinit(&all);
 	if (error)
 		return error;
@@ -120,6 +120,8 @@ int kl_records_add(struct kl_timeline *t, const struct kl_event *event, uint32_t
 	kl_add_varint(&records->threads, thread);
 	kl_add_varint(&records->names, name);
 	kl_print_event_fields(&records->texts, event);
+	if (kl_words_add(records, event))
+		return -ENOMEM;
 	kl_buffer_add_char(&records->texts, 0);
 	records->last_ns = ns;
 	records->now.last_ns = ns;
@@ -142,6 +144,7 @@ void kl_records_deinit(struct kl_records *records)
 	for (size_t i = 0; i < records->n; i++)
 		free(records->block[i].bytes);
 	free(records->block);
+	kl_hash_deinit(&records->words);
 	kl_buffer_deinit(&records->times);
 	kl_buffer_deinit(&records->cpus);
 	kl_buffer_deinit(&records->threads);

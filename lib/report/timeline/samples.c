@@ -41,6 +41,8 @@ int kl_samples_add(struct kl_timeline *t, const struct kl_event *event, uint32_t
 	struct kl_sample *grown;
 	int64_t path;
 
+	if (kl_timeline_time(t, event->ns) < t->keep_ns)
+		return 0;
 	path = samples->profile ? kl_profile_path_of(samples->profile, event) : -ENOENT;
 	if (path < 0)
 		return path == -ENOENT ? 0 : (int)path;
@@ -71,6 +73,7 @@ int kl_samples_finish(struct kl_timeline *t)
 	const struct kl_profile *profile = t->samples.profile;
 	struct kl_buffer *paths = &t->samples.paths;
 
+	kl_buffer_reset(paths);
 	while (is_large(t) && t->samples.n > SAMPLES_FEW)
 		thin_out(&t->samples);
 	for (size_t i = 0; profile && i < profile->n_paths; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The parts of a timeline. build.c and devices.c find spans in the events, tracks.c holds them,
- * records.c holds the records, and write.c writes both.
+ * records.c holds the records, and write.c writes both. index.c makes timelines of parts of a
+ * trace, which begin with the state that seed.c has kept.
  */
 #ifndef KL_LIB_REPORT_TIMELINE_H
 #define KL_LIB_REPORT_TIMELINE_H
@@ -14,6 +15,8 @@
 
 struct kl_profile;
 struct kl_series;
+struct kl_why;
+struct kl_why_node;
 
 enum kl_track_kind {
 	KL_TRACK_CPU, /* which task runs */
@@ -133,6 +136,7 @@ struct kl_records {
 	size_t room;
 	size_t bytes;
 	struct kl_buffer text; /* scratch */
+	struct kl_hash words; /* values of fields that are shown as words */
 };
 
 /* A thread's path through the code, of those that the profile has. */
@@ -222,6 +226,8 @@ struct kl_timeline {
 	const struct kl_timeline_sink *sink; /* NULL: everything is kept */
 	size_t bytes;
 	bool partial;
+	bool growing; /* what is in progress is written, too */
+	uint64_t keep_ns; /* spans that end before this are counted, but not kept */
 	struct kl_timeline_counts counts;
 	uint64_t first_ns;
 	uint64_t last_ns; /* since the first event */
@@ -252,6 +258,7 @@ struct kl_timeline {
 	size_t most_points; /* before they are thinned out */
 	struct kl_hash counters_by_id;
 	struct kl_series *series; /* NULL: none */
+	struct kl_why *why; /* NULL: waits are not explained */
 	const char *const *plots;
 	int32_t selected[KL_TIMELINE_PIDS_MAX];
 	size_t n_selected; /* 0: all */
@@ -288,6 +295,19 @@ uint64_t kl_timeline_time(const struct kl_timeline *t, uint64_t ns);
 
 /* A text field of an event, copied to @text. */
 const char *kl_timeline_text(const struct kl_event *event, const char *name, char text[128]);
+
+/*
+ * A thread with what an event says of it; @pid: 0, and @comm: NULL: nothing. NULL: no memory
+ */
+struct kl_timeline_thread *kl_timeline_get_thread(struct kl_timeline *t, int32_t tid, int32_t pid,
+						  const char *comm);
+
+/* The track of a kind of a thread, made when it is needed. NULL: out of memory */
+struct kl_track *kl_timeline_thread_track(struct kl_timeline *t, struct kl_timeline_thread *thread,
+					  enum kl_track_kind kind);
+
+/* Is nothing shown of a track, as its thread is not selected, or not all of its switches known? */
+bool kl_timeline_hides(const struct kl_timeline *t, const struct kl_track *track);
 
 /* A thread, or NULL if no event has it. */
 const struct kl_timeline_thread *kl_timeline_find_thread(const struct kl_timeline *t, int32_t tid);
@@ -326,11 +346,53 @@ int kl_records_add(struct kl_timeline *t, const struct kl_event *event, uint32_t
 int kl_records_finish(struct kl_timeline *t);
 void kl_records_deinit(struct kl_records *records);
 
+/*
+ * Note which values of an event are shown as words. Returns 0 or -ENOMEM. And write members of JSON
+ * that tell what its fields are, and which numbers those words stand for.
+ */
+int kl_words_add(struct kl_records *records, const struct kl_event *event);
+void kl_words_write(const struct kl_timeline *t, struct kl_buffer *to);
+
+/*
+ * Add an event to what explains waits, unless there are too many; and write explanations of the
+ * longest ones as a chunk of JSON. Return 0 or -ENOMEM.
+ */
+int kl_chains_add(struct kl_timeline *t, const struct kl_event *event);
+int kl_chains_write(struct kl_timeline *t, struct kl_buffer *to);
+
+/* An explanation as JSON. */
+void kl_chain_write(const struct kl_why_node *node, uint64_t first_ns, struct kl_buffer *to);
+
+/* The index of a thread at a time, or -1; times are wall time. */
+int64_t kl_chain_task(struct kl_why *why, int32_t tid, uint64_t ns);
+
 /* Append a number in as few bytes as it takes, seven bits each; and one that may be negative. */
 void kl_add_varint(struct kl_buffer *buffer, uint64_t value);
 void kl_add_zigzag(struct kl_buffer *buffer, int64_t value);
 
-/* Compress bytes (raw deflate). *@to is to be freed. Returns 0 or -ENOMEM. */
-int kl_deflate(const void *bytes, size_t length, uint8_t **to, size_t *to_length);
+#define KL_DEFLATE_SMALL 6
+#define KL_DEFLATE_FAST 1
+
+/* Compress bytes (raw deflate) at a level of zlib. *@to is to be freed. Returns 0 or -ENOMEM. */
+int kl_deflate(const void *bytes, size_t length, int level, uint8_t **to, size_t *to_length);
+
+/* Append a string of JSON, which cannot end a script element; and members that describe a trace. */
+void kl_timeline_add_string(struct kl_buffer *to, const char *text);
+void kl_timeline_add_trace(struct kl_buffer *to, const struct kl_trace_info *info,
+			   const char *title);
+
+/* The state at a point in time: what is in progress. */
+struct kl_seed;
+
+/* The state of a timeline now. NULL: out of memory */
+struct kl_seed *kl_seed_take(const struct kl_timeline *t);
+void kl_seed_free(struct kl_seed *seed);
+
+/*
+ * Let a new timeline begin with a state; @from: the timeline that it was taken from. Returns 0 or
+ * -ENOMEM.
+ */
+int kl_seed_apply(const struct kl_seed *seed, const struct kl_timeline *from,
+		  struct kl_timeline *t);
 
 #endif /* KL_LIB_REPORT_TIMELINE_H */

@@ -204,6 +204,8 @@ static int add_span(struct kl_timeline *t, struct kl_track *track, const struct 
 
 	track->sum_ns[span->class] += length_of(span);
 	track->last_end = span->end;
+	if (span->end < t->keep_ns)
+		return 0;
 	t->counts.spans++;
 	if (t->sink)
 		return t->sink->span ? t->sink->span(t->sink->context, track, span) : 0;

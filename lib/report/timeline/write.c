@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes a timeline as elements of an HTML page: one with lists of them, as JSON, and one with the
- * compressed spans of each track and the records of each block, as base64.
+ * Writes a timeline: lists, as JSON, and the compressed spans of each track and records of each
+ * block. In an HTML page each is an element, with base64; what a page requests from a server is
+ * bytes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@ struct writer {
 	struct kl_timeline *t;
 	kl_timeline_fn write;
 	void *context;
+	bool bytes; /* not elements of a page */
 	int error;
 };
 
@@ -72,6 +74,14 @@ static void put_chunk(struct writer *w, char kind, size_t number, const uint8_t 
 {
 	char head[64];
 
+	if (w->bytes) {
+		const uint8_t size[] = { (uint8_t)length, (uint8_t)(length >> 8),
+					 (uint8_t)(length >> 16), (uint8_t)(length >> 24) };
+
+		put(w, size, sizeof(size));
+		put(w, bytes, length);
+		return;
+	}
 	snprintf(head, sizeof(head), "<script type=\"text/plain\" id=\"%c%zu\">", kind, number);
 	put_text(w, head);
 	put_base64(w, bytes, length);
@@ -84,7 +94,9 @@ static void put_columns(struct writer *w, char kind, size_t number, struct kl_bu
 	size_t length = 0;
 
 	if (!w->error &&
-	    (columns->error || kl_deflate(columns->data, columns->length, &bytes, &length)))
+	    (columns->error ||
+	     kl_deflate(columns->data, columns->length,
+			w->bytes ? KL_DEFLATE_FAST : KL_DEFLATE_SMALL, &bytes, &length)))
 		w->error = -ENOMEM;
 	if (!w->error)
 		put_chunk(w, kind, number, bytes, length);
@@ -94,6 +106,24 @@ static void put_columns(struct writer *w, char kind, size_t number, struct kl_bu
 
 /* --------------------------------------------------------------------- spans */
 
+/* How many spans of a track are written. */
+static size_t spans_of(const struct kl_timeline *t, const struct kl_track *track)
+{
+	if (!t->growing)
+		return track->n;
+	return kl_timeline_hides(t, track) ? 0 : track->n + (track->open ? 1 : 0);
+}
+
+/* One of them. What is in progress lasts until now, at least. */
+static struct kl_span span_of(const struct kl_timeline *t, const struct kl_track *track, size_t i)
+{
+	struct kl_span span = i < track->n ? track->span[i] : track->now;
+
+	if (i == track->n)
+		span.end = t->last_ns > span.begin ? t->last_ns : span.begin;
+	return span;
+}
+
 /*
  * The columns of a track, one after the other: gaps before the spans, lengths, names, classes,
  * numbers of spans merged, records, who; and for each merged span, its time by class.
@@ -101,29 +131,37 @@ static void put_columns(struct writer *w, char kind, size_t number, struct kl_bu
 static void add_columns(const struct kl_timeline *t, const struct kl_track *track,
 			struct kl_buffer *to)
 {
+	const size_t n = spans_of(t, track);
 	uint64_t at = 0, record = 0;
 
-	for (size_t i = 0; i < track->n; i++) {
-		kl_add_varint(to, track->span[i].begin - at);
-		at = track->span[i].end;
+	for (size_t i = 0; i < n; i++) {
+		const struct kl_span span = span_of(t, track, i);
+
+		kl_add_varint(to, span.begin - at);
+		at = span.end;
 	}
-	for (size_t i = 0; i < track->n; i++)
-		kl_add_varint(to, track->span[i].end - track->span[i].begin);
-	for (size_t i = 0; i < track->n; i++)
-		kl_add_varint(to, track->span[i].name);
-	for (size_t i = 0; i < track->n; i++)
-		kl_buffer_add_char(to, (char)track->span[i].class);
-	for (size_t i = 0; i < track->n; i++)
-		kl_add_varint(to, track->span[i].n - 1);
-	for (size_t i = 0; i < track->n; i++) {
-		kl_add_zigzag(to, (int64_t)(track->span[i].record - record));
-		record = track->span[i].record;
+	for (size_t i = 0; i < n; i++)
+		kl_add_varint(to, span_of(t, track, i).end - span_of(t, track, i).begin);
+	for (size_t i = 0; i < n; i++)
+		kl_add_varint(to, span_of(t, track, i).name);
+	for (size_t i = 0; i < n; i++)
+		kl_buffer_add_char(to, (char)span_of(t, track, i).class);
+	for (size_t i = 0; i < n; i++)
+		kl_add_varint(to, span_of(t, track, i).n - 1);
+	for (size_t i = 0; i < n; i++) {
+		const struct kl_span span = span_of(t, track, i);
+
+		kl_add_zigzag(to, (int64_t)(span.record - record));
+		record = span.record;
 	}
-	for (size_t i = 0; i < track->n; i++)
-		kl_add_varint(to, track->span[i].by);
-	for (size_t i = 0; i < track->n; i++)
-		for (unsigned int k = 0; track->span[i].n > 1 && k < KL_SPAN_CLASSES; k++)
-			kl_add_varint(to, t->sums[track->span[i].sums].ns[k]);
+	for (size_t i = 0; i < n; i++)
+		kl_add_varint(to, span_of(t, track, i).by);
+	for (size_t i = 0; i < n; i++) {
+		const struct kl_span span = span_of(t, track, i);
+
+		for (unsigned int k = 0; span.n > 1 && k < KL_SPAN_CLASSES; k++)
+			kl_add_varint(to, t->sums[span.sums].ns[k]);
+	}
 }
 
 static void put_track(struct writer *w, size_t number)
@@ -174,10 +212,21 @@ static void put_samples(struct writer *w)
 	put_columns(w, 's', 1, &columns);
 }
 
+static void put_chains(struct writer *w)
+{
+	struct kl_buffer chains = { 0 };
+
+	if (!w->t->why)
+		return;
+	if (kl_chains_write(w->t, &chains))
+		w->error = -ENOMEM;
+	put_columns(w, 'w', 0, &chains);
+}
+
 /* ---------------------------------------------------------------------- JSON */
 
 /* Strings are JSON's, and cannot end a script element. */
-static void add_string(struct kl_buffer *to, const char *text)
+void kl_timeline_add_string(struct kl_buffer *to, const char *text)
 {
 	struct kl_buffer string = { 0 };
 
@@ -192,13 +241,17 @@ static void add_string(struct kl_buffer *to, const char *text)
 	kl_buffer_deinit(&string);
 }
 
-static void add_track(struct kl_buffer *to, const struct kl_track *track)
+static void add_track(const struct kl_timeline *t, struct kl_buffer *to,
+		      const struct kl_track *track)
 {
 	kl_buffer_printf(to, "{\"kind\":\"%s\",\"id\":%llu,\"n\":%zu,\"sums\":[",
-			 kl_track_kind_name(track->kind), (unsigned long long)track->id, track->n);
+			 kl_track_kind_name(track->kind), (unsigned long long)track->id,
+			 spans_of(t, track));
 	for (unsigned int i = 0; i < KL_SPAN_CLASSES; i++)
 		kl_buffer_printf(to, "%s%llu", i ? "," : "", (unsigned long long)track->sum_ns[i]);
 	kl_buffer_add_string(to, "]");
+	if (t->growing && track->open)
+		kl_buffer_add_string(to, ",\"open\":true");
 	if (track->kind == KL_TRACK_DISK) {
 		kl_buffer_add_string(to, ",\"device\":\"");
 		kl_print_meaning(to, KL_FORMAT_dev, track->id >> 4);
@@ -219,9 +272,9 @@ static void add_counter(struct kl_buffer *to, const struct kl_counter *counter)
 			 scopes[counter->scope], (unsigned long long)counter->id, counter->n,
 			 counter->thinned ? "true" : "false");
 	kl_buffer_add_string(to, ",\"name\":");
-	add_string(to, counter->name);
+	kl_timeline_add_string(to, counter->name);
 	kl_buffer_add_string(to, ",\"unit\":");
-	add_string(to, counter->unit);
+	kl_timeline_add_string(to, counter->unit);
 	kl_buffer_add_string(to, "}");
 }
 
@@ -230,7 +283,7 @@ static void add_lists(const struct kl_timeline *t, struct kl_buffer *to)
 	kl_buffer_add_string(to, ",\n\"names\":[");
 	for (size_t i = 0; i < t->n_names; i++) {
 		kl_buffer_add_string(to, i ? "," : "");
-		add_string(to, t->name[i]);
+		kl_timeline_add_string(to, t->name[i]);
 	}
 	kl_buffer_add_string(to, "],\n\"threads\":[");
 	for (size_t i = 0; i < t->n_threads; i++)
@@ -239,14 +292,17 @@ static void add_lists(const struct kl_timeline *t, struct kl_buffer *to)
 	kl_buffer_add_string(to, "],\n\"tracks\":[");
 	for (size_t i = 0; i < t->counts.tracks; i++) {
 		kl_buffer_add_string(to, i ? ",\n" : "\n");
-		add_track(to, t->track[i]);
+		add_track(t, to, t->track[i]);
 	}
 	kl_buffer_add_string(to, "],\n\"counters\":[");
 	for (size_t i = 0; i < t->n_counters; i++) {
 		kl_buffer_add_string(to, i ? ",\n" : "\n");
 		add_counter(to, &t->counter[i]);
 	}
-	kl_buffer_printf(to, "],\n\"samples\":{\"n\":%zu,\"every\":%llu,\"hz\":%u", t->samples.n,
+	kl_buffer_add_string(to, "]");
+	if (t->counts.kept)
+		kl_words_write(t, to);
+	kl_buffer_printf(to, ",\n\"samples\":{\"n\":%zu,\"every\":%llu,\"hz\":%u", t->samples.n,
 			 (unsigned long long)t->samples.every, kl_samples_hz(t));
 	kl_buffer_printf(to, ",\"paths\":%zu}", kl_samples_paths(t));
 	kl_buffer_add_string(to, ",\n\"blocks\":[");
@@ -257,43 +313,70 @@ static void add_lists(const struct kl_timeline *t, struct kl_buffer *to)
 	kl_buffer_add_string(to, "]");
 }
 
-static void put_about(struct writer *w, const char *title)
+void kl_timeline_add_trace(struct kl_buffer *to, const struct kl_trace_info *info,
+			   const char *title)
 {
-	const struct kl_trace_info *info = kl_trace_about(w->t->trace);
-	const struct kl_timeline *t = w->t;
-	struct kl_buffer to = { 0 };
+	kl_buffer_add_string(to, "\"title\":");
+	kl_timeline_add_string(to, title);
+	kl_buffer_add_string(to, ",\"host\":");
+	kl_timeline_add_string(to, info->hostname);
+	kl_buffer_add_string(to, ",\"kernel\":");
+	kl_timeline_add_string(to, info->kernel_release);
+	kl_buffer_add_string(to, ",\"scope\":");
+	kl_timeline_add_string(to, info->scope);
+	kl_buffer_printf(to, ",\"command\":%d", info->command);
+}
 
-	kl_buffer_add_string(&to, "<script type=\"application/json\" id=\"about\">{\"title\":");
-	add_string(&to, title);
-	kl_buffer_add_string(&to, ",\"host\":");
-	add_string(&to, info->hostname);
-	kl_buffer_add_string(&to, ",\"kernel\":");
-	add_string(&to, info->kernel_release);
-	kl_buffer_add_string(&to, ",\"scope\":");
-	add_string(&to, info->scope);
-	kl_buffer_printf(&to,
-			 ",\"begin\":\"%llu\",\"ns\":%llu,\"resolution\":%llu,\"records\":%llu,"
-			 "\"kept\":%s,\"lost\":%llu,\"omitted\":%zu",
-			 (unsigned long long)t->first_ns, (unsigned long long)t->last_ns,
-			 (unsigned long long)t->counts.resolution_ns,
-			 (unsigned long long)t->counts.records, t->counts.kept ? "true" : "false",
-			 (unsigned long long)t->counts.lost, t->counts.omitted);
-	add_lists(t, &to);
-	kl_buffer_add_string(&to, "}</script>\n");
-	put_buffer(w, &to);
+static void add_about(const struct kl_timeline *t, const char *title, struct kl_buffer *to)
+{
+	kl_timeline_add_trace(to, kl_trace_about(t->trace), title);
+	kl_buffer_printf(
+		to,
+		",\"begin\":\"%llu\",\"ns\":%llu,\"resolution\":%llu,\"records\":%llu,"
+		"\"kept\":%s,\"lost\":%llu,\"omitted\":%zu,\"explained\":%s,\"interrupts\":%s",
+		(unsigned long long)t->first_ns, (unsigned long long)t->last_ns,
+		(unsigned long long)t->counts.resolution_ns, (unsigned long long)t->counts.records,
+		t->counts.kept ? "true" : "false", (unsigned long long)t->counts.lost,
+		t->counts.omitted, t->why ? "true" : "false",
+		t->why && kl_why_knows_interrupts(t->why) ? "true" : "false");
+	add_lists(t, to);
+}
+
+static void put_all(struct writer *w)
+{
+	for (size_t i = 0; i < w->t->counts.tracks && !w->error; i++)
+		put_track(w, i);
+	for (size_t i = 0; i < w->t->n_counters && !w->error; i++)
+		put_counter(w, i);
+	put_samples(w);
+	put_chains(w);
+	for (size_t i = 0; i < w->t->records.n && !w->error; i++)
+		put_chunk(w, 'r', i, w->t->records.block[i].bytes, w->t->records.block[i].length);
 }
 
 int kl_timeline_write(struct kl_timeline *t, const char *title, kl_timeline_fn write, void *context)
 {
 	struct writer w = { .t = t, .write = write, .context = context };
+	struct kl_buffer about = { 0 };
 
-	put_about(&w, title);
-	for (size_t i = 0; i < t->counts.tracks && !w.error; i++)
-		put_track(&w, i);
-	for (size_t i = 0; i < t->n_counters && !w.error; i++)
-		put_counter(&w, i);
-	put_samples(&w);
-	for (size_t i = 0; i < t->records.n && !w.error; i++)
-		put_chunk(&w, 'r', i, t->records.block[i].bytes, t->records.block[i].length);
+	kl_buffer_add_string(&about, "<script type=\"application/json\" id=\"about\">{");
+	add_about(t, title, &about);
+	kl_buffer_add_string(&about, "}</script>\n");
+	put_buffer(&w, &about);
+	put_all(&w);
+	return w.error;
+}
+
+int kl_timeline_write_bytes(struct kl_timeline *t, kl_timeline_fn write, void *context)
+{
+	struct writer w = { .t = t, .write = write, .context = context, .bytes = true };
+	struct kl_buffer about = { 0 };
+
+	kl_buffer_add_string(&about, "{");
+	add_about(t, "", &about);
+	kl_buffer_add_string(&about, "}");
+	put_chunk(&w, 'a', 0, (const uint8_t *)about.data, about.length);
+	kl_buffer_deinit(&about);
+	put_all(&w);
 	return w.error;
 }

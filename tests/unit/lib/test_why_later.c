@@ -228,12 +228,69 @@ static void test_work(void)
 	kl_why_node_destroy(node);
 }
 
+/* Main sleeps from 100 on, and is woken at 200 where the helper is running. */
+static const struct kl_why_node *woken_in(struct kl_why_node **node, const char *entry,
+					  const char *exit, bool after)
+{
+	begin();
+	change(0, 0, OTHER, RUNS, MAIN);
+	change(50, 1, 0, RUNS, HELPER);
+	change(100, 0, MAIN, SLEEPS, 0);
+	if (entry)
+		interrupt(entry, 150, 1, "disk");
+	if (after)
+		interrupt(exit, 160, 1, NULL);
+	wake(200, 1, HELPER, MAIN);
+	change(220, 0, 0, RUNS, MAIN);
+	*node = explain(MAIN, 100, 220);
+	return part(*node, KL_WHY_WAIT, NULL);
+}
+
+/* Without in_irq, what is known of interrupts comes from their own events. */
+static void test_no_variable(void)
+{
+	static const char vector[] = "x86_irq_vectors_local_timer_entry";
+	static const char vector_exit[] = "x86_irq_vectors_local_timer_exit";
+	const struct kl_why_node *wait;
+	struct kl_why_node *node;
+
+	wait = woken_in(&node, NULL, NULL, false);
+	unit_check(us_of(part(wait, KL_WHY_TASK, "helper")) == 100 && !kl_why_knows_interrupts(why),
+		   "without any interrupt, a task wakes");
+	kl_why_node_destroy(node);
+	wait = woken_in(&node, "irq_handler_entry", "irq_handler_exit", false);
+	unit_check(us_of(part(wait, KL_WHY_IRQ, "disk")) == 100 && kl_why_knows_interrupts(why),
+		   "in its interrupt, a device does, and not the task that is interrupted");
+	kl_why_node_destroy(node);
+	wait = woken_in(&node, "irq_handler_entry", "irq_handler_exit", true);
+	unit_check(us_of(part(wait, KL_WHY_TASK, "helper")) == 100, "after that, the task");
+	kl_why_node_destroy(node);
+	wait = woken_in(&node, vector, vector_exit, false);
+	unit_check(us_of(part(wait, KL_WHY_IRQ, "")) == 100, "in one of the processor, that");
+	kl_why_node_destroy(node);
+	wait = woken_in(&node, vector, vector_exit, true);
+	unit_check(us_of(part(wait, KL_WHY_TASK, "helper")) == 100, "after that, the task");
+	kl_why_node_destroy(node);
+	begin();
+	change(0, 0, OTHER, RUNS, MAIN);
+	change(100, 0, MAIN, SLEEPS, 0);
+	interrupt("irq_handler_entry", 150, 1, "disk");
+	change(160, 1, 0, RUNS, HELPER);
+	wake(200, 1, HELPER, MAIN);
+	change(220, 0, 0, RUNS, MAIN);
+	node = explain(MAIN, 100, 220);
+	unit_check(us_of(part(part(node, KL_WHY_WAIT, NULL), KL_WHY_TASK, "helper")) == 100,
+		   "a switch is the end of an interrupt whose end is missing");
+	kl_why_node_destroy(node);
+}
+
 int main(void)
 {
 	schema = kl_schema_create();
 	if (!schema)
 		abort();
 	test_context();
+	test_no_variable();
 	has_in_irq = true;
 	if (kl_schema_add_variable(schema, kl_variable_find("in_irq")) < 0)
 		abort();

@@ -8,6 +8,7 @@
 #   lib-trace    directories written, read, damaged, and read by babeltrace 1 and 2
 #   lib-manifest  what is missing after any damage, to the last record
 #   lib-pack     compressed traces and packs: read, unpacked byte for byte, killed, full disk
+#   lib-place    places in a trace, an index of it, search, and traces that change meanwhile
 #   lib-pack_hostile  packs cut, changed, lying; expansion; columns of any contents
 #   lib-variables  records with variables, round trip, damaged, by babeltrace2
 #   lib-print    styles, symbolic names, reports
@@ -40,7 +41,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest pack pack_hostile variables print strace profile why why_later reports report_devices locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch set program path \
+LIB_TEST_NAMES := config schema trace manifest pack pack_hostile place variables print strace profile why why_later reports report_devices locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch set program path \
 	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
@@ -62,7 +63,7 @@ $(foreach name,why why_later,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(nam
 
 $(BUILD)/tests/lib-trace $(BUILD)/tests/lib-trace-asan: tests/unit/lib/babeltrace.c
 
-$(foreach name,pack pack_hostile,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
+$(foreach name,pack pack_hostile place,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/pack.c
 
 # The module's ring itself writes what the library reads.
