@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens memory: the pages of one process, as they are now and as they change; or which code makes
+ * kernlens memory: the pages of one process, as they are and as they change; or which code makes
  * processes grow, from a recording.
  */
 #include <errno.h>
@@ -236,8 +236,8 @@ static int exec_memory(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command_ops cmd_memory = {
 	.options = options,
-	.text = "With a PID, shows the pages of that process in RAM and swap, by mapping: how many\n"
-		"are private or shared, written, referenced and huge. \"its share\" divides each\n"
+	.text = "With a PID, shows the pages of that process in RAM and swap, by mapping: how\n"
+		"many are private or shared, written, referenced and huge. \"its share\" divides each\n"
 		"page by the number of its mappings. Ordinary users can show their own processes.\n"
 		"\n"
 		"  kernlens memory 1234\n"

@@ -130,7 +130,7 @@ static int write_json(const struct cli_memory *m, const struct kl_memory *now,
 static int show(const struct cli_memory *m, const struct kl_memory *before,
 		const struct kl_memory *now)
 {
-	/* Between two mappings that remain there is at most one that is gone, and one at each end. */
+	/* Between two mappings that remain, at most one is gone, and one at each end. */
 	struct row *row = cli_alloc((now->n * 2 + before->n + 2) * sizeof(*row));
 	struct cli_rows *rows = cli_rows_create(columns, sizeof(columns) / sizeof(*columns), 0);
 	size_t n = find_changes(before, now, row);

@@ -19,7 +19,7 @@ const struct kl_memory_sum *kl_memory_sum(size_t index)
 {
 	static const struct kl_memory_sum sums[] = {
 #define KL_MEMORY_SUM(name, help) { #name, help, offsetof(struct kl_memory_sums, name) },
-		KL_MEMORY_SUMS(KL_MEMORY_SUM)
+#include <kernlens/memory_sums.def>
 #undef KL_MEMORY_SUM
 	};
 

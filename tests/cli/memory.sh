@@ -10,6 +10,10 @@ mkswap -q /dev/ram0
 swapon /dev/ram0
 echo 2 >/proc/sys/vm/nr_hugepages
 echo 1 >/sys/kernel/mm/ksm/run
+# khugepaged would join pages of processes that are stopped.
+thp=/sys/kernel/mm/transparent_hugepage/enabled
+thp_before=$(grep -o '\[.*\]' $thp | tr -d '[]')
+echo madvise >$thp
 # alone PROGRAM ARGUMENT...: runs a copy of a program with copies of its libraries, whose pages
 # the programs that look at it do not map.
 as=()
@@ -19,6 +23,8 @@ alone() {
 	folder=$(mktemp -d)
 	cp -L "$(command -v "$program")" "$folder/$program"
 	ldd "$folder/$program" | grep -oE '/[^ ]+' | xargs -r cp -L -t "$folder"
+	# Python loads this one later, and kernlens may have it, too.
+	cp -L /usr/lib/x86_64-linux-gnu/libffi.so.* "$folder"
 	mv "$folder/ld-linux-x86-64.so.2" "$folder/alone"
 	chmod 755 "$folder"
 	exec env LC_ALL=C "${as[@]}" "$folder/alone" --library-path "$folder" "$folder/$program" "$@"
@@ -251,3 +257,4 @@ kill -9 "$child" "$parent"
 wait $scene 2>/dev/null
 swapoff /dev/ram0
 echo 0 >/proc/sys/vm/nr_hugepages
+echo "$thp_before" >$thp

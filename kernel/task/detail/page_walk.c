@@ -68,13 +68,12 @@ static bool walk_middle(struct kl_page_walk *w, pud_t pud, unsigned long at, uns
 /* Apart from hugetlb, only device memory is mapped in pages of 1 GiB. */
 static bool walk_gigantic(struct kl_page_walk *w, pud_t *entry, unsigned long at, unsigned long end)
 {
-	spinlock_t *lock;
+	spinlock_t *lock = w->is_hugetlb ? pud_lock(w->vma->vm_mm, entry) : NULL;
 	bool more = true;
 	pud_t pud;
 
-	if (!w->is_hugetlb)
+	if (!lock)
 		return true;
-	lock = pud_lock(w->vma->vm_mm, entry);
 	pud = READ_ONCE(*entry);
 	if (pud_present(pud) && pud_leaf(pud))
 		more = w->leaf(w, __pte(pud_val(pud)),

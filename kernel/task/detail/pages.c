@@ -274,7 +274,7 @@ static bool add_mapping(struct runs *r, struct vm_area_struct *vma)
 	bool is_whole;
 
 	r->walk.vma = vma;
-	r->next = max((unsigned long)d->cursor, vma->vm_start);
+	r->next = max_t(unsigned long, d->cursor, vma->vm_start);
 	is_whole = kl_page_walk(&r->walk, d->cursor);
 	d->cursor = is_whole ? vma->vm_end : r->next;
 	return is_whole;

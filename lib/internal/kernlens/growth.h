@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which code makes processes grow: the stack traces of page faults that brought pages, of the system
- * calls that gave them back, and what is still there at the end of a trace, with its age. From the
- * page faults and the system calls mmap, munmap, mremap, madvise and brk, with stack traces, and
+ * Which code makes processes grow: the stack traces of page faults that brought pages, of the
+ * system calls that gave them back, and what is still there at the end of a trace, with its age.
+ * From the page faults and the system calls mmap, munmap, mremap, madvise and brk, with stack traces, and
  * the variable rss.
  */
 #ifndef KERNLENS_GROWTH_H

@@ -42,37 +42,13 @@ int kl_page_runs_read(struct kl_device *device, int pid, uint32_t what, struct k
  */
 void kl_page_runs_deinit(struct kl_page_runs *runs);
 
-/* Sums of pages, in bytes: KL_MEMORY_SUM(name, help). Those up to hugetlb are named as in smaps. */
-#define KL_MEMORY_SUMS(KL_MEMORY_SUM)                                                         \
-	KL_MEMORY_SUM(rss, "in RAM")                                                          \
-	KL_MEMORY_SUM(pss, "in RAM, each page divided by the number of its mappings")         \
-	KL_MEMORY_SUM(shared_clean, "mapped more than once, not written")                     \
-	KL_MEMORY_SUM(shared_dirty, "mapped more than once, written")                         \
-	KL_MEMORY_SUM(private_clean, "mapped only here, not written")                         \
-	KL_MEMORY_SUM(private_dirty, "mapped only here, written")                             \
-	KL_MEMORY_SUM(referenced, "accessed since the kernel last looked")                    \
-	KL_MEMORY_SUM(anonymous, "not of a file")                                             \
-	KL_MEMORY_SUM(lazyfree, "freed by madvise(MADV_FREE), still there")                   \
-	KL_MEMORY_SUM(anonhugepages, "anonymous, mapped by huge entries")                     \
-	KL_MEMORY_SUM(shmempmdmapped, "shared memory, mapped by huge entries")                \
-	KL_MEMORY_SUM(filepmdmapped, "of a file, mapped by huge entries")                     \
-	KL_MEMORY_SUM(shared_hugetlb, "hugetlb, mapped more than once")                       \
-	KL_MEMORY_SUM(private_hugetlb, "hugetlb, mapped only here")                           \
-	KL_MEMORY_SUM(swap, "swapped out")                                                    \
-	KL_MEMORY_SUM(migrating, "being moved in RAM")                                        \
-	KL_MEMORY_SUM(shmem, "of shared memory")                                              \
-	KL_MEMORY_SUM(accessed, "accessed through this mapping since the kernel last looked") \
-	KL_MEMORY_SUM(soft_dirty, "written since clear_refs")                                 \
-	KL_MEMORY_SUM(large_folios, "managed in units larger than 4 KiB")                     \
-	KL_MEMORY_SUM(zero, "reads of memory that was never written: takes no memory")
-
 /**
  * struct kl_memory_sums - sums of the pages of a mapping or a process, in bytes
  * @pss_scaled: pss times 4096, which is exact enough to be added
  */
 struct kl_memory_sums {
 #define KL_MEMORY_SUM(name, help) uint64_t name;
-	KL_MEMORY_SUMS(KL_MEMORY_SUM)
+#include <kernlens/memory_sums.def>
 #undef KL_MEMORY_SUM
 	uint64_t pss_scaled;
 };

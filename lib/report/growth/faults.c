@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many pages page faults brought. A fault that writes to a page that is not there brings this page,
- * or a larger unit of anonymous memory. One that reads may bring a file's pages around it as well, or
- * the page of zeros, which does not count. One that is not allowed to write copies a page.
+ * How many pages page faults brought. A fault that writes to a page that is not there brings this
+ * page, or a larger unit of anonymous memory. One that reads may bring a file's pages around it as
+ * well, or the page of zeros, which does not count. One that is not allowed to write copies a page.
  *
- * The process's RSS shows the sum, but late: the kernel adds up the pages of a CPU or thread first. So
- * faults that write count at once, and what the RSS grows by beyond that belongs to those that read.
+ * The process's RSS shows the sum, but late: the kernel adds up the pages of a CPU or thread first.
+ * So faults that write count at once, and what the RSS grows by beyond that belongs to those that
+ * read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ static int settle_read(struct kl_growth_faults *f, uint64_t pages, kl_growth_tak
 	return error;
 }
 
-/* The latest fault brought a unit of @n pages, a power of two, of which its own has been counted. */
+/* The latest fault brought @n pages, a power of two, of which its own has been counted. */
 static int take_unit(const struct kl_growth_faults *f, uint64_t n, kl_growth_take_fn take,
 		     void *context)
 {
@@ -82,7 +83,7 @@ static int settle_growth(struct kl_growth_faults *f, uint64_t pages, kl_growth_t
 
 	if (pages <= f->n * AROUND_PAGES)
 		return settle_read(f, pages, take, context);
-	/* The latest fault brought a unit of several pages, or a fault that is not in the trace did. */
+	/* The latest fault brought several pages, or a fault that is not in the trace did. */
 	pages -= f->n;
 	error = settle_read(f, f->n, take, context);
 	while (unit * 2 <= pages + 1 && unit < LARGE_PAGES)

@@ -42,7 +42,8 @@ struct kl_growth_faults {
 
 /*
  * Called for each page that a fault brought: @is_new if the page was not there before, @is_guess if
- * the fault was elsewhere. Returns a negative errno, 1 if the page is counted for this fault, or 0 if it belongs to another.
+ * the fault was elsewhere. Returns a negative errno, 1 if the page is counted for this fault, or 0
+ * if it belongs to another.
  */
 typedef int (*kl_growth_take_fn)(void *context, const struct kl_growth_fault *fault, uint64_t page,
 				 bool is_new, bool is_guess);

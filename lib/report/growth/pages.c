@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For each page of each process, who touched it first, and when: in blocks of 2 MiB, so that a range
- * that is unmapped costs no more than the blocks that it has, whatever its length.
+ * For each page of each process, who touched it first, and when: in blocks of 2 MiB, so that a
+ * range that is unmapped costs no more than the blocks that it has, whatever its length.
  */
 #include <errno.h>
 #include <stdlib.h>
