@@ -65,15 +65,12 @@ static bool walk_middle(struct kl_page_walk *w, pud_t pud, unsigned long at, uns
 	return more;
 }
 
-/* Apart from hugetlb, only device memory is mapped in pages of 1 GiB. */
 static bool walk_gigantic(struct kl_page_walk *w, pud_t *entry, unsigned long at, unsigned long end)
 {
-	spinlock_t *lock = w->is_hugetlb ? pud_lock(w->vma->vm_mm, entry) : NULL;
+	spinlock_t *lock = pud_lock(w->vma->vm_mm, entry);
 	bool more = true;
 	pud_t pud;
 
-	if (!lock)
-		return true;
 	pud = READ_ONCE(*entry);
 	if (pud_present(pud) && pud_leaf(pud))
 		more = w->leaf(w, __pte(pud_val(pud)),
@@ -93,8 +90,9 @@ static bool walk_upper(struct kl_page_walk *w, p4d_t p4d, unsigned long at, unsi
 		next = pud_addr_end(at, end);
 		if (pud_none(pud) || !pud_present(pud))
 			continue;
+		/* Apart from hugetlb, only device memory is mapped in pages of 1 GiB. */
 		if (pud_leaf(pud))
-			more = walk_gigantic(w, entry, at, next);
+			more = !w->is_hugetlb || walk_gigantic(w, entry, at, next);
 		else if (!pud_bad(pud))
 			more = walk_middle(w, pud, at, next);
 	}

@@ -2,8 +2,8 @@
 /*
  * Which code makes processes grow: the stack traces of page faults that brought pages, of the
  * system calls that gave them back, and what is still there at the end of a trace, with its age.
- * From the page faults and the system calls mmap, munmap, mremap, madvise and brk, with stack traces, and
- * the variable rss.
+ * From the page faults and the system calls mmap, munmap, mremap, madvise and brk, with stack
+ * traces, and the variable rss.
  */
 #ifndef KERNLENS_GROWTH_H
 #define KERNLENS_GROWTH_H
