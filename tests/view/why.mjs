@@ -2,6 +2,7 @@
 // Checks that the page shows the causes of waits that kernlens why has, in a file and served.
 
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 
 // A node without what the page does not have.
 function strip(node, least) {
@@ -9,7 +10,19 @@ function strip(node, least) {
 		node.parts.filter((part) => part.ns >= least).map((part) => strip(part, least))];
 }
 
+// The kinds of causes that the library names.
+function kindsOfLibrary() {
+	const source = readFileSync(new URL('../../lib/report/why_explain.c', import.meta.url), 'utf8');
+
+	return [...source.matchAll(/\[KL_WHY_\w+\] = "(\w+)"/g)].map((match) => match[1]);
+}
+
 export async function testWhy(browser, check, kernlens, trace) {
+	const kinds = kindsOfLibrary();
+	const texts = await browser.evaluate(`${JSON.stringify(kinds)}.map((kind) => whyText({ kind, text: '8:0', tid: 0 }))`);
+
+	check('each kind of cause has words', kinds.length > 8 && texts.every((text) => typeof text === 'string' && text),
+		[kinds, texts]);
 	const waits = await browser.evaluate(`(async () => {
 		const found = [];
 

@@ -35,6 +35,7 @@ const WHY_TEXTS = {
 	timer: () => 'until a timer expired',
 	irq: (node) => (node.text ? `device ${node.text}` : 'an interrupt'),
 	softirq: (node) => (node.text ? `softirq ${node.text}` : 'a softirq'),
+	disk: (node) => `disk ${node.text}`,
 	idle: () => 'no task: it was waking up',
 	stopped: () => 'stopped',
 	function: (node) => `in ${node.text}`,
