@@ -26,15 +26,14 @@ const char *cli_memory_name(const struct kl_memory_mapping *mapping)
 	return entry->text_bytes ? cli_clean_text(entry->text, entry->text_bytes) : "[anon]";
 }
 
-static uint64_t huge(const struct kl_memory_sums *s)
-{
-	return s->anonhugepages + s->shmempmdmapped + s->filepmdmapped + s->shared_hugetlb +
-	       s->private_hugetlb;
-}
-
 static uint64_t hugetlb(const struct kl_memory_sums *s)
 {
 	return s->shared_hugetlb + s->private_hugetlb;
+}
+
+static uint64_t huge(const struct kl_memory_sums *s)
+{
+	return s->anonhugepages + s->shmempmdmapped + s->filepmdmapped + hugetlb(s);
 }
 
 /* ---------------------------------------------------------------- mappings */

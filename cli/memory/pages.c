@@ -45,11 +45,6 @@ static const struct state {
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
-static bool is_in_ram(const struct kl_abi_detail_pages *run)
-{
-	return !(run->flags & (KL_PAGE_SWAPPED | KL_PAGE_MIGRATING | KL_PAGE_ZERO));
-}
-
 /* Frame numbers are read if the caller may know them. */
 static int read_runs(const struct cli_memory *m, struct kl_page_runs *runs)
 {
@@ -96,7 +91,7 @@ int cli_memory_print_pages(const struct cli_memory *m)
 		kl_buffer_printf(&text, "%llx", (unsigned long long)run->start);
 		cli_rows_add_text(rows, text.data);
 		cli_rows_add_number(rows, run->pages);
-		if (is_in_ram(run)) {
+		if (kl_page_run_is_in_ram(run)) {
 			cli_rows_add_number(rows, run->mapcount);
 			kl_buffer_reset(&text);
 			kl_buffer_printf(&text, run->frame ? "%llx" : "-",
@@ -132,7 +127,7 @@ static json_t *run_json(const struct kl_abi_detail_pages *run)
 			json_array_append_new(flags, json_string(states[i].name));
 	to = json_pack("{s:I, s:I, s:o}", "start", (json_int_t)run->start, "pages",
 		       (json_int_t)run->pages, "state", flags);
-	if (!is_in_ram(run))
+	if (!kl_page_run_is_in_ram(run))
 		return to;
 	json_object_set_new(to, "mappings", json_integer(run->mapcount));
 	if (run->frame)

@@ -24,7 +24,7 @@ static const struct cli_column columns[] = {
 
 /**
  * struct row - a mapping that has changed
- * @name: points into the list of one of the two reads
+ * @mapping: of one of the two reads
  */
 struct row {
 	uint64_t start;

@@ -95,11 +95,6 @@ void kl_memory_sums_add(struct kl_memory_sums *sums, const struct kl_abi_detail_
 		add_present(sums, run, bytes);
 }
 
-static bool is_present(const struct kl_abi_detail_pages *run)
-{
-	return !(run->flags & (KL_PAGE_SWAPPED | KL_PAGE_MIGRATING | KL_PAGE_ZERO));
-}
-
 /* ----------------------------------------------------------------- reading */
 
 static void add_run(struct kl_memory *m, struct kl_memory_mapping *mapping,
@@ -109,7 +104,7 @@ static void add_run(struct kl_memory *m, struct kl_memory_mapping *mapping,
 
 	kl_memory_sums_add(&mapping->sums, run);
 	kl_memory_sums_add(&m->total, run);
-	if (!is_present(run))
+	if (!kl_page_run_is_in_ram(run))
 		return;
 	if (run->zone < KL_MEMORY_ZONES)
 		m->zone_bytes[run->zone] += bytes;

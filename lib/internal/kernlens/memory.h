@@ -6,6 +6,7 @@
 #ifndef KERNLENS_MEMORY_H
 #define KERNLENS_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,15 @@ int kl_page_runs_read(struct kl_device *device, int pid, uint32_t what, struct k
  * @runs: zeroed or read
  */
 void kl_page_runs_deinit(struct kl_page_runs *runs);
+
+/**
+ * kl_page_run_is_in_ram - do these pages have memory of their own?
+ * @run: pages
+ */
+static inline bool kl_page_run_is_in_ram(const struct kl_abi_detail_pages *run)
+{
+	return !(run->flags & (KL_PAGE_SWAPPED | KL_PAGE_MIGRATING | KL_PAGE_ZERO));
+}
 
 /**
  * struct kl_memory_sums - sums of the pages of a mapping or a process, in bytes
