@@ -213,6 +213,8 @@ int kl_details_read(struct kl_device *device, int pid, uint32_t what, struct kl_
 	int ret;
 
 	memset(details, 0, sizeof(*details));
+	if (what == KL_DETAIL_PAGES || what == KL_DETAIL_FRAMES || what == KL_DETAIL_SHARED_PAGES)
+		return kl_fail(EINVAL, "pages are not read as a list of details");
 	call.proof = open_proof(pid, what);
 	ret = read_all(device, &call, details);
 	if (call.proof >= 0)

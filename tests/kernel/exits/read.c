@@ -119,17 +119,23 @@ void inspect_all(bool of_user)
 
 static struct kl_device *device;
 
-/* Returns 0 or the call's error; reports errors that the call must not return. */
-static int ask(pid_t pid, u32 what, struct kl_details *list, bool of_user)
+/* Counts a call for details; reports errors that it must not return. */
+static void count_call(pid_t pid, u32 what, int error, bool has_ended, bool of_user)
 {
-	int error = kl_details_read(device, pid, what, list);
-
 	how->calls++;
-	how->ended += error == -ESRCH || (!error && list->flags & KL_DETAIL_ENDED);
+	how->ended += error == -ESRCH || has_ended;
 	how->again += error == -EAGAIN;
 	if (error && error != -ESRCH && error != -EAGAIN && error != -EACCES &&
 	    !(error == -EPERM && of_user))
 		wrong("details %u of %d: %d, %s", what, pid, error, kl_error_text());
+}
+
+/* Returns 0 or the call's error. */
+static int ask(pid_t pid, u32 what, struct kl_details *list, bool of_user)
+{
+	int error = kl_details_read(device, pid, what, list);
+
+	count_call(pid, what, error, !error && list->flags & KL_DETAIL_ENDED, of_user);
 	return error;
 }
 
@@ -208,6 +214,28 @@ static void judge_list(u32 what, const struct kl_details *list)
 	}
 }
 
+/* Pages in RAM are mapped at least once, and runs are in order. */
+static void ask_pages(pid_t pid, u32 what, bool of_user)
+{
+	struct kl_page_runs pages;
+	int error = kl_page_runs_read(device, pid, what, &pages);
+	u64 end = 0;
+
+	count_call(pid, what, error, false, of_user);
+	for (size_t i = 0; i < pages.n; i++) {
+		const struct kl_abi_detail_pages *run = &pages.run[i];
+		u32 unmapped = KL_PAGE_SWAPPED | KL_PAGE_MIGRATING | KL_PAGE_ZERO;
+
+		if (run->start < end || !run->pages)
+			wrong("%u pages at %llx, after the page before %llx", run->pages,
+			      (unsigned long long)run->start, (unsigned long long)end);
+		if (!run->mapcount != !!(run->flags & unmapped))
+			wrong("%u mappings of a page with flags %x", run->mapcount, run->flags);
+		end = run->start + (u64)run->pages * KL_DETAIL_PAGE_BYTES;
+	}
+	kl_page_runs_deinit(&pages);
+}
+
 void ask_details(bool of_user)
 {
 	static u32 turn;
@@ -223,6 +251,10 @@ void ask_details(bool of_user)
 		bail("%s", kl_error_text());
 	if (pid < 2)
 		return;
+	if (what >= KL_DETAIL_PAGES) {
+		ask_pages(pid, what, of_user);
+		return;
+	}
 	known = identify(pid, &before, of_user);
 	if (!ask(pid, what, &list, of_user)) {
 		judge_list(what, &list);
