@@ -106,6 +106,7 @@ extern const struct cli_option cli_common_options[];
  * @arg: argument of the option just returned
  * @words: the non-option words, or the command to run
  * @n_words: number of them; complete when cli_parse() has returned 0
+ * @n_before: number of words before "--"; -1: there is none
  */
 struct cli_parser {
 	const struct cli_command *command;
@@ -119,6 +120,7 @@ struct cli_parser {
 	char *arg;
 	char **words;
 	int n_words;
+	int n_before;
 };
 
 void cli_parser_init(struct cli_parser *parser, const struct cli_command *command, int argc,

@@ -247,6 +247,7 @@ void cli_parser_init(struct cli_parser *parser, const struct cli_command *comman
 		.at = 1,
 		.argv = argv,
 		.words = argv + 1,
+		.n_before = -1,
 	};
 	/* Report errors as JSON even if they come before --json. */
 	if (has_common(parser, CLI_KEY_JSON))
@@ -394,6 +395,7 @@ int cli_parse(struct cli_parser *parser)
 		} else if (word[0] == '-' && word[1] && word[1] != '-') {
 			parser->cluster = word + 1;
 		} else if (word[0] == '-' && word[1] == '-') {
+			parser->n_before = parser->n_words;
 			while (parser->at < parser->argc)
 				parser->words[parser->n_words++] = parser->argv[parser->at++];
 		} else {

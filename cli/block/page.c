@@ -10,6 +10,7 @@
 #include "../../view/page/graph.h"
 #include "../base/cli.h"
 #include "../base/common.h"
+#include "../base/html.h"
 #include "../base/output.h"
 #include "page.h"
 
@@ -203,75 +204,9 @@ size_t cli_page_count(json_t *functions, const json_t *rows)
 
 /* ----------------------------------------------------------------------- page */
 
-struct writing {
-	FILE *file;
-	const json_t *data;
-};
-
-static int write_bytes(void *context, const void *bytes, size_t length)
-{
-	const struct writing *w = context;
-
-	return length && fwrite(bytes, 1, length, w->file) != length ? -errno : 0;
-}
-
-/* Names must not end the script that the data is in: "<" occurs only in strings. */
-static int write_escaped(const char *text, size_t length, void *context)
-{
-	while (length) {
-		const char *special = memchr(text, '<', length);
-		size_t n = special ? (size_t)(special - text) : length;
-		int error = write_bytes(context, text, n);
-
-		if (!error && special)
-			error = write_bytes(context, "\\u003c", 6);
-		if (error)
-			return error;
-		n += !!special;
-		text += n;
-		length -= n;
-	}
-	return 0;
-}
-
-static int write_data(void *context)
-{
-	const struct writing *w = context;
-
-	errno = 0;
-	if (!json_dump_callback(w->data, write_escaped, context, JSON_COMPACT | JSON_ENSURE_ASCII))
-		return 0;
-	return errno ? -errno : -ENOMEM;
-}
-
-typedef int (*view_fn)(int (*data)(void *context), view_write_fn write, void *context);
-
-/* Releases @data, which has @about added. */
-static int write_page(const char *path, json_t *data, const char *about, view_fn view)
-{
-	struct writing w = { .file = cli_create_file(path), .data = data };
-	int error = 0;
-	long bytes = 0;
-
-	json_object_set_new(data, "about", about ? cli_json_text(about) : json_null());
-	if (w.file) {
-		error = view(write_data, write_bytes, &w);
-		bytes = ftell(w.file);
-		if (fclose(w.file) && !error)
-			error = -errno;
-	}
-	json_decref(data);
-	if (!w.file)
-		return CLI_FAILED;
-	if (error)
-		return cli_error(error, "%s: %s", path, strerror(-error));
-	cli_note("%s: %.1f MB", path, (double)bytes / 1e6);
-	return CLI_OK;
-}
-
 int cli_page_write(const char *path, json_t *functions, const char *about)
 {
-	return write_page(path, json_pack("{s:o}", "functions", functions), about,
+	return cli_html_write(path, json_pack("{s:o}", "functions", functions), about,
 			  view_graph_write);
 }
 
@@ -306,5 +241,5 @@ int cli_page_write_coverage(const char *path, json_t *runs, const char *about)
 				json_object_set_new(function, "blocks", uncounted_blocks(blocks));
 		}
 	}
-	return write_page(path, json_pack("{s:o}", "runs", runs), about, view_coverage_write);
+	return cli_html_write(path, json_pack("{s:o}", "runs", runs), about, view_coverage_write);
 }

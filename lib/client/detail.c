@@ -41,6 +41,7 @@ static int read_all(struct kl_device *device, struct kl_abi_detail *call, struct
 {
 	for (unsigned int i = 0; i < CALLS_MAX; i++) {
 		char *room = kl_buffer_reserve(&to->records, ROOM);
+		const uint64_t cursor = call->cursor;
 		int ret;
 
 		if (!room)
@@ -53,7 +54,8 @@ static int read_all(struct kl_device *device, struct kl_abi_detail *call, struct
 			return ret;
 		to->records.length += call->bytes;
 		to->flags |= call->flags;
-		if (!(call->flags & KL_DETAIL_MORE) || !call->records)
+		/* A call that has looked at many pages may have found none. */
+		if (!(call->flags & KL_DETAIL_MORE) || call->cursor == cursor)
 			break;
 	}
 	to->flags &= ~KL_DETAIL_MORE;
@@ -105,6 +107,7 @@ static const struct layout layouts[] = {
 	[KL_DETAIL_WAIT] = LAYOUT_TEXT(wait, text_bytes),
 	[KL_DETAIL_CHILDREN] = LAYOUT(child),
 	[KL_DETAIL_ENVIRONMENT] = LAYOUT_TEXT(bytes, text_bytes),
+	[KL_DETAIL_PAGES] = LAYOUT(pages),
 	[KL_DETAIL_RECORD_WAIT_ON] = LAYOUT_TEXTS(file, text_bytes, info_bytes),
 	[KL_DETAIL_RECORD_WAIT_SOCKET] = LAYOUT(socket),
 	[KL_DETAIL_RECORD_WAIT_OTHER] = LAYOUT(other),
@@ -213,8 +216,6 @@ int kl_details_read(struct kl_device *device, int pid, uint32_t what, struct kl_
 	int ret;
 
 	memset(details, 0, sizeof(*details));
-	if (what == KL_DETAIL_PAGES || what == KL_DETAIL_FRAMES || what == KL_DETAIL_SHARED_PAGES)
-		return kl_fail(EINVAL, "pages are not read as a list of details");
 	call.proof = open_proof(pid, what);
 	ret = read_all(device, &call, details);
 	if (call.proof >= 0)

@@ -46,7 +46,7 @@ struct programs {
  * @variable: index in the schema, or -1
  * @is_unsigned: it is
  * @of: by the event's ID
- * @whole: the text with what may be left out; NULL: it has that
+ * @whole: the text, with what may be left out
  */
 struct kl_measure {
 	enum kl_measure_function function;
@@ -186,12 +186,17 @@ static char *copy_selection(const struct kl_spec *spec)
 	return strndup(spec->whole.text, (size_t)(end - spec->whole.text));
 }
 
+/* What precedes the filter. The caller frees it. */
+static char *copy_pattern(const struct kl_spec *spec)
+{
+	return strndup(spec->whole.text,
+		       (size_t)(spec->place.text - spec->whole.text) + spec->place.length);
+}
+
 static int take_events(struct maker *m, const char *text)
 {
 	char *selection = copy_selection(&m->spec);
-	char *pattern =
-		strndup(m->spec.whole.text,
-			(size_t)(m->spec.place.text - m->spec.whole.text) + m->spec.place.length);
+	char *pattern = copy_pattern(&m->spec);
 	const struct kl_class *class = NULL;
 	int ret = selection && pattern ? take_function(m, text) : kl_fail(ENOMEM, "out of memory");
 
@@ -229,30 +234,42 @@ static bool is_variable(struct maker *m, const char *text)
 	return true;
 }
 
-/* "EVENTS by KEY" is "EVENTS:count by KEY". */
-static int complete(struct maker *m, const char **text)
+/* Where " by KEY" begins, or NULL: what looks like it in a filter or a value is not it. */
+static const char *find_key(const char *text)
 {
-	const char *by = strstr(*text, " by ");
-	struct kl_buffer whole = { 0 };
+	const char *by = NULL;
 
-	if (!by || memchr(*text, '/', (size_t)(by - *text)) ||
-	    memchr(*text, '(', (size_t)(by - *text)) ||
-	    memmem(*text, (size_t)(by - *text), ":count", 6))
-		return 0;
-	kl_buffer_printf(&whole, "%.*s:count%s", (int)(by - *text), *text, by);
-	kl_buffer_add_char(&whole, 0);
-	if (whole.error) {
-		kl_buffer_deinit(&whole);
-		return kl_fail(ENOMEM, "out of memory");
-	}
-	m->e->whole = whole.data;
-	*text = whole.data;
-	return 0;
+	for (const char *at = text; (at = strpbrk(at, " /)")); at++)
+		if (*at != ' ')
+			by = NULL;
+		else if (!strncmp(at, " by ", 4))
+			by = at;
+	return by;
+}
+
+/* "EVENTS by KEY" is "EVENTS:count by KEY". The caller frees it; NULL: out of memory */
+static char *complete(const char *text)
+{
+	const char *by = find_key(text), *at;
+	char *before, *whole = NULL;
+	struct kl_spec spec;
+	bool counts;
+
+	if (!by)
+		return strdup(text);
+	before = strndup(text, (size_t)(by - text));
+	at = before;
+	/* What is wrong before the key is reported when all of it is parsed. */
+	counts = before && kl_spec_next(before, &at, &spec) > 0 && !spec.handler.text;
+	if (before && asprintf(&whole, "%s%s%s", before, counts ? ":count" : "", by) < 0)
+		whole = NULL;
+	free(before);
+	return whole;
 }
 
 static int take_expression(struct maker *m, const char *text)
 {
-	const char *at = text;
+	const char *at;
 	int ret;
 
 	for (unsigned int id = 0; id < KL_EV_IDS; id++)
@@ -261,9 +278,11 @@ static int take_expression(struct maker *m, const char *text)
 	if (is_variable(m, text))
 		return 0;
 	kl_error_clear();
-	ret = complete(m, &text);
+	text = m->e->whole = complete(text);
+	if (!text)
+		return kl_fail(ENOMEM, "out of memory");
 	at = text;
-	ret = ret ?: kl_spec_next(text, &at, &m->spec);
+	ret = kl_spec_next(text, &at, &m->spec);
 	if (ret > 0)
 		ret = take_events(m, text);
 	else if (!ret)
@@ -273,6 +292,26 @@ static int take_expression(struct maker *m, const char *text)
 				   "each expression has a curve of its "
 				   "own: give them as several arguments");
 	return ret;
+}
+
+char *kl_measure_events(const char *text, bool filtered)
+{
+	char *whole = complete(text), *events = NULL;
+	const char *at = whole;
+	struct kl_spec spec;
+	int ret = whole ? kl_spec_next(whole, &at, &spec) : -ENOMEM;
+
+	if (ret > 0) {
+		events = filtered ? copy_selection(&spec) : copy_pattern(&spec);
+		ret = events ? 0 : -ENOMEM;
+	} else if (!ret) {
+		ret = kl_fail(EINVAL, "an expression is empty");
+	}
+	if (ret == -ENOMEM)
+		kl_fail(ENOMEM, "out of memory");
+	free(whole);
+	errno = -ret;
+	return events;
 }
 
 struct kl_measure *kl_measure_create(const struct kl_schema *schema, const char *text)

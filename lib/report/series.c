@@ -2,6 +2,9 @@
 /*
  * Values of a trace over time. Each curve has a bounded number of intervals: when the trace is
  * longer than these, pairs of them are joined, unless their length was given.
+ *
+ * The curves that are returned are copies of the list, and of the intervals of those that are
+ * changed for it: events may be added afterwards.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,11 +13,11 @@
 #include <kernlens/internal.h>
 #include "../base/base.h"
 #include "../base/table.h"
-#include "../base/texts.h"
 
 #define BUCKETS_MAX 1000000 /* if their length was given */
 #define FIRST_INTERVAL_NS 1024
 #define OTHERS "others"
+#define NO_KEY 1 /* hash of an expression without keys */
 
 /* @curves: struct curve_of, by the key; @n_keys: number of curves */
 struct expression {
@@ -29,14 +32,22 @@ struct curve_of {
 	uint64_t number;
 };
 
+/* @hash: of the key */
+struct curve {
+	struct kl_series_curve is;
+	uint64_t hash;
+};
+
+/* @result: the curves that were returned last; @held: intervals that only they have */
 struct kl_series {
 	const struct kl_schema *schema;
 	struct expression *expression;
 	size_t n;
-	struct kl_series_curve *curve;
+	struct curve *curve;
 	size_t n_curves;
 	size_t curves_room;
-	struct kl_texts texts;
+	struct kl_series_curve *result;
+	struct kl_series_bucket *held;
 	uint64_t interval_ns;
 	bool fixed;
 	size_t buckets; /* allocated, of each curve */
@@ -75,6 +86,12 @@ struct kl_series *kl_series_create(const struct kl_schema *schema, const char *c
 	return NULL;
 }
 
+static void free_curve(struct curve *curve)
+{
+	free((char *)curve->is.key);
+	free(curve->is.bucket);
+}
+
 void kl_series_destroy(struct kl_series *s)
 {
 	if (!s)
@@ -84,9 +101,10 @@ void kl_series_destroy(struct kl_series *s)
 		kl_hash_deinit(&s->expression[i].curves);
 	}
 	for (size_t i = 0; i < s->n_curves; i++)
-		free(s->curve[i].bucket);
-	kl_texts_deinit(&s->texts);
+		free_curve(&s->curve[i]);
 	kl_buffer_deinit(&s->text);
+	free(s->result);
+	free(s->held);
 	free(s->expression);
 	free(s->curve);
 	free(s);
@@ -112,7 +130,7 @@ static void join(struct kl_series_bucket *to, const struct kl_series_bucket *sec
 static void halve(struct kl_series *s)
 {
 	for (size_t i = 0; i < s->n_curves; i++) {
-		struct kl_series_bucket *bucket = s->curve[i].bucket;
+		struct kl_series_bucket *bucket = s->curve[i].is.bucket;
 
 		for (size_t k = 0; k < s->buckets / 2; k++) {
 			const struct kl_series_bucket second = bucket[2 * k + 1];
@@ -137,12 +155,12 @@ static int grow(struct kl_series *s, size_t wanted)
 			       BUCKETS_MAX);
 	for (size_t i = 0; i < s->n_curves; i++) {
 		struct kl_series_bucket *grown =
-			realloc(s->curve[i].bucket, buckets * sizeof(*grown));
+			realloc(s->curve[i].is.bucket, buckets * sizeof(*grown));
 
 		if (!grown)
 			return kl_fail(ENOMEM, "out of memory");
 		memset(grown + s->buckets, 0, (buckets - s->buckets) * sizeof(*grown));
-		s->curve[i].bucket = grown;
+		s->curve[i].is.bucket = grown;
 	}
 	s->buckets = buckets;
 	return 0;
@@ -171,27 +189,45 @@ static int64_t interval_of(struct kl_series *s, uint64_t ns)
 
 /* ------------------------------------------------------------------- values */
 
-static struct kl_series_curve *add_curve(struct kl_series *s, struct expression *e, const char *key)
+static struct curve *add_curve(struct kl_series *s, struct expression *e, const char *key,
+			       uint64_t hash)
 {
-	struct kl_series_curve *grown =
-		kl_array_grow(s->curve, s->n_curves, &s->curves_room, sizeof(*grown));
+	struct curve *grown = kl_array_grow(s->curve, s->n_curves, &s->curves_room, sizeof(*grown));
 
-	if (!grown || (key && kl_texts_keep(&s->texts, &key)))
+	if (!grown)
 		return NULL;
 	s->curve = grown;
 	grown += s->n_curves;
-	*grown = (struct kl_series_curve){
-		.expression = (size_t)(e - s->expression),
-		.key = key,
-		.function = kl_measure_function(e->measure),
-		.unit = kl_measure_unit(e->measure),
-		.held = kl_measure_is_held(e->measure),
-		.bucket = calloc(s->buckets, sizeof(*grown->bucket)),
+	*grown = (struct curve){
+		.is = { .expression = (size_t)(e - s->expression),
+			.key = key ? strdup(key) : NULL,
+			.function = kl_measure_function(e->measure),
+			.unit = kl_measure_unit(e->measure),
+			.held = kl_measure_is_held(e->measure),
+			.bucket = calloc(s->buckets, sizeof(*grown->is.bucket)) },
+		.hash = hash,
 	};
-	if (!grown->bucket)
+	if (!grown->is.bucket || (key && !grown->is.key)) {
+		free_curve(grown);
 		return NULL;
+	}
 	s->n_curves++;
 	return grown;
+}
+
+/* A thread keeps its key when its name changes. NULL: out of memory */
+static struct kl_series_curve *rename_curve(struct curve *curve, const char *key)
+{
+	char *name;
+
+	if (!key || curve->hash == UINT64_MAX || !strcmp(key, curve->is.key))
+		return &curve->is;
+	name = strdup(key);
+	if (!name)
+		return NULL;
+	free((char *)curve->is.key);
+	curve->is.key = name;
+	return &curve->is;
 }
 
 /* The curve of a key. NULL: out of memory */
@@ -199,8 +235,9 @@ static struct kl_series_curve *curve_of(struct kl_series *s, struct expression *
 					const struct kl_event *event)
 {
 	const uint64_t key = kl_measure_key(e->measure, event, &s->text);
-	struct curve_of *entry = kl_hash_get(&e->curves, key ? key : 1);
-	struct kl_series_curve *curve;
+	uint64_t hash = key ? key : NO_KEY;
+	struct curve_of *entry = kl_hash_get(&e->curves, hash);
+	struct curve *curve;
 
 	if (s->text.error)
 		return NULL;
@@ -208,16 +245,19 @@ static struct kl_series_curve *curve_of(struct kl_series *s, struct expression *
 		/* One more, for all others. */
 		kl_buffer_reset(&s->text);
 		kl_buffer_add(&s->text, OTHERS, sizeof(OTHERS));
-		entry = kl_hash_get(&e->curves, UINT64_MAX);
+		hash = UINT64_MAX;
+		entry = kl_hash_get(&e->curves, hash);
 	}
-	if (!entry || entry->number)
-		return entry ? &s->curve[entry->number - 1] : NULL;
-	curve = add_curve(s, e, key ? s->text.data : NULL);
+	if (!entry)
+		return NULL;
+	if (entry->number)
+		return rename_curve(&s->curve[entry->number - 1], key ? s->text.data : NULL);
+	curve = add_curve(s, e, key ? s->text.data : NULL, hash);
 	if (!curve)
 		return NULL;
 	entry->number = s->n_curves;
 	e->n_keys++;
-	return curve;
+	return &curve->is;
 }
 
 static int add_value(struct kl_series *s, struct expression *e, const struct kl_event *event,
@@ -229,7 +269,6 @@ static int add_value(struct kl_series *s, struct expression *e, const struct kl_
 	if (!curve)
 		return kl_fail(ENOMEM, "out of memory");
 	join(&curve->bucket[interval], &(struct kl_series_bucket){ 1, value, value, value, value });
-	curve->weight += kl_measure_function(e->measure) == KL_MEASURE_SUM ? value : 1;
 	return 0;
 }
 
@@ -249,7 +288,75 @@ int kl_series_add(struct kl_series *s, const struct kl_event *event)
 	return error;
 }
 
-/* ----------------------------------------------------------------------- end */
+/* ------------------------------------------------------------------ forgetting */
+
+static bool is_empty(const struct kl_series *s, const struct kl_series_curve *curve)
+{
+	size_t i = 0;
+
+	while (i < s->used && !curve->bucket[i].count)
+		i++;
+	return i == s->used;
+}
+
+static int enter(struct kl_series *s, size_t i)
+{
+	struct expression *e = &s->expression[s->curve[i].is.expression];
+	struct curve_of *entry = kl_hash_get(&e->curves, s->curve[i].hash);
+
+	if (!entry)
+		return kl_fail(ENOMEM, "out of memory");
+	entry->number = i + 1;
+	e->n_keys++;
+	return 0;
+}
+
+/* Curves without any value make room for others. */
+static int drop_empty(struct kl_series *s)
+{
+	size_t left = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < s->n_curves; i++)
+		if (is_empty(s, &s->curve[i].is))
+			free_curve(&s->curve[i]);
+		else
+			s->curve[left++] = s->curve[i];
+	if (left == s->n_curves)
+		return 0;
+	s->n_curves = left;
+	for (size_t i = 0; i < s->n; i++) {
+		kl_hash_deinit(&s->expression[i].curves);
+		s->expression[i].curves.size = sizeof(struct curve_of);
+		s->expression[i].n_keys = 0;
+	}
+	for (size_t i = 0; i < left && !error; i++)
+		error = enter(s, i);
+	return error;
+}
+
+int kl_series_forget(struct kl_series *s, uint64_t before_ns)
+{
+	size_t old;
+
+	if (!s->begin_ns || before_ns <= s->begin_ns)
+		return 0;
+	old = (before_ns - s->begin_ns) / s->interval_ns;
+	if (!old)
+		return 0;
+	s->begin_ns += old * s->interval_ns;
+	old = old < s->used ? old : s->used;
+	s->used -= old;
+	for (size_t i = 0; i < s->n_curves; i++) {
+		struct kl_series_bucket *bucket = s->curve[i].is.bucket;
+
+		memmove(bucket, bucket + old, s->used * sizeof(*bucket));
+		memset(bucket + s->used, 0, old * sizeof(*bucket));
+	}
+	return drop_empty(s);
+}
+
+/* ---------------------------------------------------------------------- result */
 
 static int by_weight(const void *a, const void *b)
 {
@@ -262,26 +369,53 @@ static int by_weight(const void *a, const void *b)
 	return x->key && y->key ? strcmp(x->key, y->key) : 0;
 }
 
-/* In intervals without events, the value is that of the one before. */
-static void hold(const struct kl_series *s, struct kl_series_curve *curve)
+static void weigh(const struct kl_series *s, struct kl_series_curve *curve)
 {
-	for (size_t i = 1; i < s->used; i++) {
-		const double last = curve->bucket[i - 1].last;
+	curve->weight = 0;
+	for (size_t i = 0; i < s->used; i++)
+		curve->weight += curve->function == KL_MEASURE_SUM ? curve->bucket[i].sum :
+								     (double)curve->bucket[i].count;
+}
 
-		if (!curve->bucket[i].count && curve->bucket[i - 1].count)
-			curve->bucket[i] = (struct kl_series_bucket){ 1, last, last, last, last };
+/* In intervals without events, the value is that of the one before. */
+static void hold(const struct kl_series *s, struct kl_series_curve *curve,
+		 struct kl_series_bucket *to)
+{
+	memcpy(to, curve->bucket, s->used * sizeof(*to));
+	for (size_t i = 1; i < s->used; i++) {
+		const double last = to[i - 1].last;
+
+		if (!to[i].count && to[i - 1].count)
+			to[i] = (struct kl_series_bucket){ 1, last, last, last, last };
 	}
+	curve->bucket = to;
 }
 
 const struct kl_series_curve *kl_series_finish(struct kl_series *s, size_t *n)
 {
+	size_t held = 0;
+
+	free(s->result);
+	free(s->held);
+	*n = 0;
 	for (size_t i = 0; i < s->n_curves; i++)
-		if (s->curve[i].held)
-			hold(s, &s->curve[i]);
-	if (s->n_curves)
-		qsort(s->curve, s->n_curves, sizeof(*s->curve), by_weight);
+		held += s->curve[i].is.held;
+	s->result = calloc(s->n_curves + 1, sizeof(*s->result));
+	s->held = calloc(held * s->used + 1, sizeof(*s->held));
+	if (!s->result || !s->held) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	held = 0;
+	for (size_t i = 0; i < s->n_curves; i++) {
+		s->result[i] = s->curve[i].is;
+		weigh(s, &s->result[i]);
+		if (s->result[i].held)
+			hold(s, &s->result[i], s->held + held++ * s->used);
+	}
+	qsort(s->result, s->n_curves, sizeof(*s->result), by_weight);
 	*n = s->n_curves;
-	return s->curve;
+	return s->result;
 }
 
 uint64_t kl_series_interval_ns(const struct kl_series *s)

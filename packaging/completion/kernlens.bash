@@ -145,7 +145,7 @@ _kernlens() {
 		elif [[ $word == -- || $word != -* ]]; then
 			[[ $command == record || $command == live || $command == stat || $command == @(latency|profile|why|locks|memory) ||
 				$command == count || $command == coverage ||
-				($command == path && $word == --) ]] || continue
+				($command == @(path|plot) && $word == --) ]] || continue
 			[[ $word != -- ]] || ((i++))
 			_command_offset "$i" 2>/dev/null || COMPREPLY=($(compgen -c -- "$current"))
 			return

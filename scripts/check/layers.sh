@@ -57,6 +57,7 @@ layers() {
 	shown    view/top/top.h
 	shown    view/page/page.h
 	shown    view/page/graph.h
+	shown    view/page/plot.h
 	shown    view/page/serve.h
 	view     view/*
 	example  examples/read/*
@@ -102,7 +103,7 @@ allowed() {
 	monitor  client format symbol base internal public uapi
 	shown    internal public
 	commands
-	cbase    commands internal public
+	cbase    commands internal public shown
 	cformat  cbase internal public
 	csession cbase internal public
 	cblock   csession cbase internal public shown
@@ -116,7 +117,7 @@ allowed() {
 	cwhy     csession cbase internal public
 	clocks   csession cbase internal public
 	cmemory  csession cbase internal public shown
-	ctrace   cformat cbase internal public shown
+	ctrace   csession cformat cbase internal public shown
 	cli      commands cbase internal public
 	view     internal public shown
 	example  public

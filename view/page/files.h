@@ -46,6 +46,9 @@ VIEW_PAGE_FILE(graph_layout);
 VIEW_PAGE_FILE(graph_draw);
 VIEW_PAGE_FILE(graph_panel);
 VIEW_PAGE_FILE(graph_main);
+VIEW_PAGE_FILE(plot_style);
+VIEW_PAGE_FILE(plot_body);
+VIEW_PAGE_FILE(plot_main);
 
 struct view_part {
 	const char *text;

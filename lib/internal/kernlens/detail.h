@@ -55,6 +55,7 @@ struct kl_detail {
 		struct kl_abi_detail_wait wait;
 		struct kl_abi_detail_other other;
 		struct kl_abi_detail_child child;
+		struct kl_abi_detail_pages pages;
 	};
 	const char *text;
 	size_t text_bytes;
@@ -82,7 +83,7 @@ struct kl_details {
  * kl_details_read - read all details of one kind
  * @device: device
  * @pid: process or thread in the caller's pid namespace
- * @what: enum kl_detail_kind; for pages, use kl_page_runs_read()
+ * @what: enum kl_detail_kind; kl_page_runs_read() needs less memory for pages
  * @details: filled in, overwriting its contents; free it with kl_details_deinit()
  *
  * For kinds that require the right to trace the process, /proc/PID/mem or /proc/PID/environ is

@@ -45,6 +45,16 @@ struct kl_measure *kl_measure_create(const struct kl_schema *schema, const char 
 void kl_measure_destroy(struct kl_measure *measure);
 
 /**
+ * kl_measure_events - which events a text needs to be recorded
+ * @text: see above, not the name of a variable
+ * @filtered: with their filter
+ *
+ * Returns them as for option -e, to be freed; or NULL with errno and an error text: EINVAL or
+ * ENOMEM.
+ */
+char *kl_measure_events(const char *text, bool filtered);
+
+/**
  * kl_measure_function - what is made of the values
  * @measure: measure
  */

@@ -76,12 +76,21 @@ void kl_series_destroy(struct kl_series *series);
 int kl_series_add(struct kl_series *series, const struct kl_event *event);
 
 /**
- * kl_series_finish - sort the curves, once all events have been added
- * @series: series
+ * kl_series_forget - drop old intervals, and curves that have no value in those that are left
+ * @series: created with an interval
+ * @before_ns: wall time; an interval that contains it is kept
+ *
+ * Returns 0 or -ENOMEM with an error text.
+ */
+int kl_series_forget(struct kl_series *series, uint64_t before_ns);
+
+/**
+ * kl_series_finish - sort the curves
+ * @series: series; events may be added afterwards
  * @n: out: number of curves
  *
  * Those of an expression are together, with the greatest weight first. Returns them; they belong to
- * @series.
+ * @series, and are valid until it is changed. Returns NULL with an error text if memory ran out.
  */
 const struct kl_series_curve *kl_series_finish(struct kl_series *series, size_t *n);
 

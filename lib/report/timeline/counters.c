@@ -243,7 +243,11 @@ int kl_counters_finish(struct kl_timeline *t)
 	size_t n = 0, before = 0;
 	int error = 0;
 
-	curve = t->series ? kl_series_finish(t->series, &n) : NULL;
+	if (!t->series)
+		return 0;
+	curve = kl_series_finish(t->series, &n);
+	if (!curve)
+		return -ENOMEM;
 	for (size_t i = 0; i < n && !error; i++) {
 		before = i && curve[i - 1].expression == curve[i].expression ? before + 1 : 0;
 		if (before < CURVES_MAX)

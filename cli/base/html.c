@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Writes pages for a browser: the data as JSON, in the page that shows it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "common.h"
+#include "html.h"
+#include "output.h"
+
+struct writing {
+	FILE *file;
+	const json_t *data;
+};
+
+static int write_bytes(void *context, const void *bytes, size_t length)
+{
+	const struct writing *w = context;
+
+	return length && fwrite(bytes, 1, length, w->file) != length ? -errno : 0;
+}
+
+/* Names must not end the script that the data is in: "<" occurs only in strings. */
+static int write_escaped(const char *text, size_t length, void *context)
+{
+	while (length) {
+		const char *special = memchr(text, '<', length);
+		size_t n = special ? (size_t)(special - text) : length;
+		int error = write_bytes(context, text, n);
+
+		if (!error && special)
+			error = write_bytes(context, "\\u003c", 6);
+		if (error)
+			return error;
+		n += !!special;
+		text += n;
+		length -= n;
+	}
+	return 0;
+}
+
+static int write_data(void *context)
+{
+	const struct writing *w = context;
+
+	errno = 0;
+	if (!json_dump_callback(w->data, write_escaped, context, JSON_COMPACT | JSON_ENSURE_ASCII))
+		return 0;
+	return errno ? -errno : -ENOMEM;
+}
+
+int cli_html_write(const char *path, json_t *data, const char *about, cli_html_fn view)
+{
+	struct writing w = { .file = cli_create_file(path), .data = data };
+	int error = 0;
+	long bytes = 0;
+
+	json_object_set_new(data, "about", about ? cli_json_text(about) : json_null());
+	if (w.file) {
+		error = view(write_data, write_bytes, &w);
+		bytes = ftell(w.file);
+		if (fclose(w.file) && !error)
+			error = -errno;
+	}
+	json_decref(data);
+	if (!w.file)
+		return CLI_FAILED;
+	if (error)
+		return cli_error(error, "%s: %s", path, strerror(-error));
+	cli_note("%s: %.1f MB", path, (double)bytes / 1e6);
+	return CLI_OK;
+}
