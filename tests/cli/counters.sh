@@ -29,7 +29,7 @@ says err 'CAP_PERFMON'
 
 # Every context switch of a CPU is a record, so each record adds one. The clock is compared with the
 # records' timestamps, which are read slightly before or after it: the emulator may be stopped in
-# between.
+# between, for as long as the host likes, but not often.
 kl record -q --no-dump -a -e sched_switch -v cpu_context_switches,cpu_migrations,cpu_clock \
 	-v 'thousandth=cpu_clock/1000' -o counters -- bash -c 'for ((i = 0; i < 20; i++)); do ls / | cat; done'
 expect "record -v of counters" 0
@@ -41,7 +41,7 @@ check "a CPU has switched once between two sched_switch" jq -e -s 'length > 100 
 # shellcheck disable=SC2016 # for jq
 check "its clock goes as time does" jq -e -s '[group_by(.cpu)[] | . as $r | range(1; length) |
 	($r[.].variables.cpu_clock - $r[. - 1].variables.cpu_clock) -
-	($r[.].since_ns - $r[. - 1].since_ns) | fabs] | sort | .[length / 2 | floor] < 50000 and .[length - 1] < 50000000' out
+	($r[.].since_ns - $r[. - 1].since_ns) | fabs] | sort | .[length / 2 | floor] < 50000 and .[length * 99 / 100 | floor] < 50000000' out
 # shellcheck disable=SC2016 # for jq
 check "tasks come from other CPUs, but seldom" jq -e -s '[group_by(.cpu)[] | [.[].variables.cpu_migrations] |
 	. == sort and .[length - 1] <= 2000] | all' out
