@@ -207,7 +207,7 @@ size_t cli_page_count(json_t *functions, const json_t *rows)
 int cli_page_write(const char *path, json_t *functions, const char *about)
 {
 	return cli_html_write(path, json_pack("{s:o}", "functions", functions), about,
-			  view_graph_write);
+			      view_graph_write);
 }
 
 /* The blocks that have no count, with the reasons: the counts of the others are 0. */
