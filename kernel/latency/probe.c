@@ -137,6 +137,7 @@ static noinline void leave_unknown(struct kl_latency *l, struct kl_latency_task 
 	}
 	/* It has run since it was entered, which may have been at this very moment. */
 	now = max(now, t->since);
+	kl_latency_time(l, KL_LATENCY_RUNNING, now - t->since);
 	leave_for(t, state, now);
 	leave_more(l, t, prev, state, dead, now);
 }
@@ -155,6 +156,7 @@ static void leave(struct kl_latency *l, struct task_struct *prev, bool preempt,
 	}
 	if (unlikely(!t || READ_ONCE(t->state) != KL_LATENCY_RUNNING))
 		return leave_unknown(l, t, prev, state, dead, now);
+	kl_latency_time(l, KL_LATENCY_RUNNING, now - t->since);
 	leave_for(t, state, now);
 	if (kl_latency_flags(l) || dead)
 		leave_more(l, t, prev, state, dead, now);
@@ -226,8 +228,11 @@ static noinline void enter_unset(struct kl_latency *l, struct kl_latency_task *t
 	if (slept) {
 		kl_latency_sum(t, t->wake.state, wake - since);
 		kl_latency_sum(t, KL_LATENCY_RUNNABLE, now - wake);
+		kl_latency_time(l, t->wake.state, wake - since);
+		kl_latency_time(l, KL_LATENCY_RUNNABLE, now - wake);
 	} else {
 		kl_latency_sum(t, KL_LATENCY_PREEMPTED, now - since);
+		kl_latency_time(l, KL_LATENCY_PREEMPTED, now - since);
 	}
 	WRITE_ONCE(t->state, KL_LATENCY_RUNNING);
 	barrier();
@@ -264,6 +269,7 @@ static void enter(struct kl_latency *l, struct task_struct *next, u64 now)
 	barrier();
 	if (unlikely(!kl_latency_is_asleep(state))) {
 		kl_latency_sum(t, state, now - since);
+		kl_latency_time(l, state, now - since);
 		WRITE_ONCE(t->state, KL_LATENCY_RUNNING);
 		barrier();
 		WRITE_ONCE(t->since, now);
@@ -272,6 +278,8 @@ static void enter(struct kl_latency *l, struct task_struct *next, u64 now)
 	wake = wake_time(l, t, since, now, &seen);
 	kl_latency_sum(t, state, wake - since);
 	kl_latency_sum(t, KL_LATENCY_RUNNABLE, now - wake);
+	kl_latency_time(l, state, wake - since);
+	kl_latency_time(l, KL_LATENCY_RUNNABLE, now - wake);
 	WRITE_ONCE(t->state, KL_LATENCY_RUNNING);
 	barrier();
 	WRITE_ONCE(t->since, now);
