@@ -130,7 +130,9 @@ static int choose(struct cli_serve *s)
 /* The session of --latency and --locks, which records no events. */
 static int start_session(struct cli_serve *s)
 {
-	struct kl_abi_latency params = { .flags = KL_LATENCY_TIMES };
+	/* No call sites are kept, so the table for them is as small as it can be. */
+	struct kl_abi_latency params = { .flags = KL_LATENCY_TIMES,
+					 .entries = KL_LATENCY_ENTRIES_MIN };
 	int error = 0, status;
 
 	s->session.select.maskset = KL_MASKSET_RNOTHING;

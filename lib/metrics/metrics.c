@@ -376,11 +376,12 @@ static size_t most_samples(const struct kl_metrics *m, size_t metric)
 
 int kl_metrics_end(struct kl_metrics *m)
 {
+	static const enum kl_metric own[] = { KL_METRIC_series, KL_METRIC_series_max };
 	size_t sum = 0, most = 0, n = 0;
 	const struct kl_metric_info *info;
 
 	for (size_t i = 0; (info = kl_metrics_info(m, i)); i++) {
-		if (!m->values[i].n)
+		if (!m->values[i].n || i == KL_METRIC_series || i == KL_METRIC_series_max)
 			continue;
 		sum += count_samples(m, i);
 		most += most_samples(m, i);
@@ -390,8 +391,18 @@ int kl_metrics_end(struct kl_metrics *m)
 		kl_metrics_add(m, KL_METRIC_series, (double)count_samples(m, i), &info->name);
 		kl_metrics_add(m, KL_METRIC_series_max, (double)most_samples(m, i), &info->name);
 	}
-	sum += 2 * n + 2;
-	most += m->values[KL_METRIC_series].most + m->values[KL_METRIC_series_max].most + 2;
+	/* These two have a series for each of these metrics, and for themselves. */
+	n += KL_ARRAY_SIZE(own);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(own); i++) {
+		info = kl_metrics_info(m, own[i]);
+		kl_metrics_add(m, KL_METRIC_series, (double)n, &info->name);
+		kl_metrics_add(m, KL_METRIC_series_max, (double)m->values[own[i]].most,
+			       &info->name);
+		sum += n;
+		most += m->values[own[i]].most;
+	}
+	sum += 2;
+	most += 2;
 	kl_metrics_add(m, KL_METRIC_series_all, (double)sum, NULL);
 	kl_metrics_add(m, KL_METRIC_series_all_max, (double)most, NULL);
 	return m->texts.error ? -ENOMEM : m->error;

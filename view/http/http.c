@@ -193,10 +193,14 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 										     MHD_NO;
 }
 
-/* End connections that take too long, even if a byte comes now and then. */
+/*
+ * End connections that take too long, even if a byte comes now and then. What the kernel still has
+ * to send is dropped, too: a slow reader would keep it for long.
+ */
 static void end_slow(struct http_server *server)
 {
 	const struct http_limits *limits = &server->limits;
+	const struct linger drop = { .l_onoff = 1 };
 	const time_t now = seconds_now();
 
 	for (size_t i = 0; i < 2 * HTTP_CONNECTIONS_MAX; i++) {
@@ -206,6 +210,7 @@ static void end_slow(struct http_server *server)
 		if (client->fd < 0 || now - client->since <= most)
 			continue;
 		server->counts.cut++;
+		setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &drop, sizeof(drop));
 		shutdown(client->fd, SHUT_RDWR);
 		/* It is gone at the next turn; what is not, is not counted again each time. */
 		client->since = now;
