@@ -288,6 +288,8 @@ static void reload(struct cli_serve *s)
 		read_secrets_again(s);
 	if (s->alarms.file)
 		read_rules_again(s);
+	/* What is published next says whether it was successful. */
+	s->read_ns = 0;
 	cli_notify("READY=1");
 }
 
@@ -353,6 +355,7 @@ static void serve(struct running *r)
 			if (cli_serve_secrets_changed(&s->secrets)) {
 				s->reload_ok = true;
 				read_secrets_again(s);
+				s->read_ns = 0;
 			}
 		}
 		for (size_t i = 0; i < s->n_listeners; i++)

@@ -34,6 +34,7 @@ layers() {
 	splice   lib/splice/*
 	plan     lib/plan/*
 	record   lib/record/*
+	metrics  lib/metrics/*
 	report   lib/report/*
 	monitor  lib/monitor/*
 	commands cli/commands.def
@@ -46,6 +47,7 @@ layers() {
 	clist    cli/list/*
 	cmonitor cli/monitor/*
 	cproc    cli/proc/*
+	cserve   cli/serve/*
 	crecord  cli/record/*
 	cprofile cli/profile/*
 	cwhy     cli/why/*
@@ -58,6 +60,7 @@ layers() {
 	shown    view/page/page.h
 	shown    view/page/graph.h
 	shown    view/page/serve.h
+	shown    view/http/*.h
 	view     view/*
 	example  examples/read/*
 	example  examples/live/*
@@ -100,6 +103,7 @@ allowed() {
 	record   plan splice symbolize client reader format symbol block base internal public uapi
 	report   symbolize client reader format symbol block base internal public uapi
 	monitor  client format symbol base internal public uapi
+	metrics  client base internal public uapi
 	shown    internal public
 	commands
 	cbase    commands internal public
@@ -111,6 +115,7 @@ allowed() {
 	clist    csession cbase internal public
 	cmonitor cbase internal public
 	cproc    cbase internal public shown
+	cserve   csession cbase internal public shown
 	crecord  csession cformat cbase internal public
 	cprofile csession cbase internal public shown
 	cwhy     csession cbase internal public
@@ -128,8 +133,8 @@ allowed() {
 order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
-	base format symbol reader block client ptrace symbolize splice plan record report monitor view
-	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord cprofile cwhy clocks cmemory ctrace cli
+	base format symbol reader block client ptrace symbolize splice plan record report monitor metrics view
+	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc cserve crecord cprofile cwhy clocks cmemory ctrace cli
 	END
 }
 
