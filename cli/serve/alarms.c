@@ -26,12 +26,11 @@ static void on_alarm(void *data, const struct kl_watch_alarm *alarm)
 	}
 }
 
-int cli_serve_check_rules(struct cli_serve_alarms *alarms)
+void cli_serve_check_rules(struct cli_serve_alarms *alarms)
 {
-	int ret = kl_watch_check(alarms->watch, on_alarm, alarms);
-
 	alarms->checks++;
-	return ret < 0 ? ret : 0;
+	if (kl_watch_check(alarms->watch, on_alarm, alarms) < 0)
+		alarms->failed++;
 }
 
 /* What is known of rules whose text is unchanged stays. */

@@ -117,7 +117,7 @@ static void add_cost(struct cli_serve *s)
 	static const char *const parts[CLI_SERVE_PARTS] = {
 		[KL_METRICS_MACHINE] = "machine",   [KL_METRICS_PROCESSES] = "processes",
 		[KL_METRICS_SESSIONS] = "sessions", [CLI_SERVE_LATENCY] = "latency",
-		[CLI_SERVE_LOCKS] = "locks",
+		[CLI_SERVE_LOCKS] = "locks",	    [CLI_SERVE_RULES] = "rules",
 	};
 	char code[16];
 	const char *label = code;
@@ -153,6 +153,7 @@ static int read_figures(struct cli_serve *s)
 		s->errors[CLI_SERVE_LATENCY]++;
 	if (s->locks && read_locks(s))
 		s->errors[CLI_SERVE_LOCKS]++;
+	s->errors[CLI_SERVE_RULES] = s->alarms.failed;
 	if (s->alarms.file)
 		cli_serve_add_alarms(s->metrics, &s->alarms);
 	add_cost(s);

@@ -20,6 +20,7 @@
 enum {
 	CLI_SERVE_LATENCY = KL_METRICS_PARTS,
 	CLI_SERVE_LOCKS,
+	CLI_SERVE_RULES,
 	CLI_SERVE_PARTS,
 };
 
@@ -38,7 +39,7 @@ struct cli_serve_alarm {
  * struct cli_serve_alarms - rules that are checked at an interval
  * @file: NULL: there are none
  * @of: one for each rule
- * @checks: number of checks; @late: checks that were missed
+ * @checks: number of checks; @late: checks that were missed; @failed: that failed
  * @timer: -1: none
  */
 struct cli_serve_alarms {
@@ -48,7 +49,7 @@ struct cli_serve_alarms {
 	struct kl_watch *watch;
 	struct cli_serve_alarm *of;
 	size_t n;
-	uint64_t checks, late;
+	uint64_t checks, late, failed;
 	int timer;
 };
 
@@ -160,8 +161,8 @@ void cli_serve_free_secrets(struct cli_serve_secrets *secrets);
 /* alarms.c: reads the rules; also again, while the old ones stay in effect if that fails. */
 bool cli_serve_read_rules(struct cli_serve_alarms *alarms, struct kl_device *device, char **why);
 
-/* Check the rules. Returns 0 or a negative errno. */
-int cli_serve_check_rules(struct cli_serve_alarms *alarms);
+/* Check the rules. A check that fails is counted, and changes nothing. */
+void cli_serve_check_rules(struct cli_serve_alarms *alarms);
 
 void cli_serve_add_alarms(struct kl_metrics *metrics, const struct cli_serve_alarms *alarms);
 void cli_serve_free_alarms(struct cli_serve_alarms *alarms);

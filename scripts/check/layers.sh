@@ -60,7 +60,9 @@ layers() {
 	shown    view/page/page.h
 	shown    view/page/graph.h
 	shown    view/page/serve.h
-	shown    view/http/*.h
+	shown    view/http/access.h
+	shown    view/http/address.h
+	shown    view/http/http.h
 	view     view/*
 	example  examples/read/*
 	example  examples/live/*

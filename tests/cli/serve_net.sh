@@ -47,7 +47,7 @@ tls=(--cacert ca.pem https://127.0.0.1:9797/metrics)
 bearer=(-H 'Authorization: Bearer token-of-16-letters-and-more')
 check "it is up" wait_until is_up "${tls[@]}"
 check "without a token there is no answer" test "$(code "${tls[@]}")" = 401
-check "not even of what there is" test "$(code --cacert ca.pem https://127.0.0.1:9797/nosuch)" = 401
+check "not even for another path" test "$(code --cacert ca.pem https://127.0.0.1:9797/nosuch)" = 401
 check "nor with another token" test "$(code -H 'Authorization: Bearer token-of-16-letters-and-morf' "${tls[@]}")" = 401
 check "the token has one" test "$(code "${bearer[@]}" "${tls[@]}")" = 200
 check "whose figures are there" grep -q '^kernlens_memory_total_bytes ' got

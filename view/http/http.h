@@ -138,7 +138,7 @@ struct http_counts http_server_counts(const struct http_server *server);
  * @body: from malloc(), freed when it has been sent; or NULL
  * @length: of @body
  *
- * Browsers are told not to store it and not to guess its type. Of an error status, the connection
+ * Its headers forbid browsers to store it or to guess its type. Of an error status, the connection
  * is closed. Returns what the caller of http_answer_fn needs.
  */
 int http_send(struct MHD_Connection *connection, unsigned int status,
