@@ -189,7 +189,8 @@ FISH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 ZSH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions
 MODULE_SOURCE := $(DESTDIR)/usr/src/kernlens-$(VERSION)
 UNITS := $(DESTDIR)$(UNITDIR)
-SERVICES := kernlens-watch.service kernlens-history.service
+SERVICES := kernlens-watch.service kernlens-history.service kernlens-serve.service kernlens-serve.socket
+DASHBOARDS := $(DESTDIR)$(PREFIX)/share/kernlens/grafana
 # Who may open the device: a group, and the rule that gives it the device.
 SYSUSERS := $(DESTDIR)/usr/lib/sysusers.d/kernlens.conf
 UDEV := $(DESTDIR)$(UDEVDIR)/rules.d/60-kernlens.rules
@@ -203,7 +204,7 @@ UAPI_INSTALLED = $(wildcard uapi/*.h) uapi/events.def uapi/handlers.def uapi/set
 # Every folder that gets a file, and the list of those that did not exist before: uninstall
 # removes them.
 FOLDERS = $(BIN) $(PKGCONFIG_FILES) $(PYTHON_PACKAGE) $(HEADERS)/uapi $(MAN)/man1 $(MAN)/man5 $(MAN)/man7 \
-	$(BASH_COMPLETIONS) $(FISH_COMPLETIONS) $(ZSH_COMPLETIONS) $(MODULE_SOURCE) $(UNITS) \
+	$(BASH_COMPLETIONS) $(FISH_COMPLETIONS) $(ZSH_COMPLETIONS) $(MODULE_SOURCE) $(UNITS) $(DASHBOARDS) \
 	$(dir $(SYSUSERS) $(UDEV) $(RULES) $(MODPROBE))
 FOLDERS_MADE := $(DESTDIR)$(PREFIX)/share/kernlens/folders
 # Installs what comes through a pipe, readable whatever the umask is.
@@ -230,6 +231,7 @@ install: library command install-module
 	install -m 644 packaging/completion/kernlens.zsh $(ZSH_COMPLETIONS)/_kernlens
 	for unit in $(SERVICES); do \
 		sed 's|@PREFIX@|$(PREFIX)|' packaging/systemd/$$unit | $(PUT) $(UNITS)/$$unit || exit 1; done
+	install -m 644 packaging/grafana/kernlens.json $(DASHBOARDS)
 	test -e $(RULES) || install -m 644 packaging/etc/watch.rules $(RULES)
 	test -e $(MODPROBE) || install -m 644 packaging/etc/modprobe.conf $(MODPROBE)
 	install -m 644 packaging/sysusers/kernlens.conf $(SYSUSERS)
@@ -262,7 +264,7 @@ endif
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
 		$(addprefix $(MAN)/man5/,$(notdir $(wildcard docs/man/*.5))) \
 		$(addprefix $(MAN)/man7/,$(notdir $(wildcard docs/man/*.7))) \
-		$(SERVICES:%=$(UNITS)/%) $(SYSUSERS) $(UDEV)
+		$(SERVICES:%=$(UNITS)/%) $(SYSUSERS) $(UDEV) $(DASHBOARDS)/kernlens.json
 	! cmp -s packaging/etc/watch.rules $(RULES) || rm -f $(RULES)
 	! cmp -s packaging/etc/modprobe.conf $(MODPROBE) || rm -f $(MODPROBE)
 	scripts/install-folders remove $(FOLDERS_MADE) "$(DESTDIR)"

@@ -326,6 +326,7 @@ static void put_latency(void)
 		{ KL_LATENCY_WAKER_STACKS, "stack traces of wakers" },
 		{ KL_LATENCY_OWNERS, "owners of locks" },
 		{ KL_LATENCY_ENTRIES, "waits by call site" },
+		{ KL_LATENCY_TIMES, "how long times were" },
 	};
 	u32 known = 0;
 

@@ -15,7 +15,8 @@
 #define KL_LATENCY_WAKER_STACKS 0x8u /* stacks of the waker, as far as the first two are set */
 #define KL_LATENCY_OWNERS 0x10u /* who held the lock */
 #define KL_LATENCY_ENTRIES 0x20u /* waits by system call, even without the flags above */
-#define KL_LATENCY_FLAGS 0x3fu
+#define KL_LATENCY_TIMES 0x40u /* how long the times of all tasks were */
+#define KL_LATENCY_FLAGS 0x7fu
 
 #define KL_LATENCY_TASKS_DEFAULT 16384u
 #define KL_LATENCY_TASKS_MIN 16u
@@ -124,10 +125,27 @@ struct kl_abi_latency_source {
 	char name[24]; /* of the interrupt */
 };
 
+/* Bucket i has times of at most 1000 << i nanoseconds; the last one has longer ones. */
+#define KL_LATENCY_BUCKETS 27
+
+/*
+ * All times in a state that have ended, of all tasks, including those that are no longer in the
+ * profile. One for each state, with KL_LATENCY_TIMES.
+ */
+struct kl_abi_latency_times {
+	__u32 state; /* enum kl_latency_state */
+	__u32 reserved;
+	__u64 sum;
+	__u64 count[KL_LATENCY_BUCKETS];
+};
+
+KL_ABI_ASSERT(sizeof(struct kl_abi_latency_times) == 232, "the times of a latency profile");
+
 enum kl_latency_what {
 	KL_LATENCY_READ_TASKS = 0,
 	KL_LATENCY_READ_ENTRIES = 1,
 	KL_LATENCY_READ_SOURCES = 2,
+	KL_LATENCY_READ_TIMES = 3,
 };
 
 /*

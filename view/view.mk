@@ -5,7 +5,7 @@
 
 VIEW_SRCS := $(wildcard view/*/*.c)
 VIEW_OBJS := $(VIEW_SRCS:%.c=$(BUILD)/%.o)
-VIEW_LIBS := -lncursesw -ltinfo -lmicrohttpd
+VIEW_LIBS := -lncursesw -ltinfo -lmicrohttpd -lgnutls
 
 $(BUILD)/view/%.o: view/%.c
 	mkdir -p $(@D)

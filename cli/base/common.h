@@ -85,6 +85,12 @@ bool cli_parse_seconds(const char *text, uint64_t *ns);
 /* 0 to 100 */
 bool cli_parse_percent(const char *text, double *percent);
 
+/**
+ * cli_notify - notify the service manager, if there is one
+ * @text: such as "READY=1"; sd_notify(3)
+ */
+void cli_notify(const char *text);
+
 /* Time of CLOCK_MONOTONIC. */
 uint64_t cli_now_ns(void);
 

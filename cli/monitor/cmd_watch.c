@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* kernlens watch: check rules about processes and the system, and raise alarms. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +14,6 @@
 #include "watch.h"
 
 #define DEFAULT_FILE "/etc/kernlens/watch.rules"
-#define FILE_BYTES_MAX (1 << 20)
 
 /* Exit status of --once if a condition is true. */
 #define EXIT_HOLDS 3
@@ -60,45 +56,6 @@ struct watching {
 
 /* ------------------------------------------------------------------- rules */
 
-/* Read a whole file; to be freed. Returns NULL with errno set on failure. */
-static char *read_file(const char *path, size_t *length)
-{
-	FILE *file = fopen(path, "re");
-	char *text = file ? malloc(FILE_BYTES_MAX + 1) : NULL;
-
-	if (!text) {
-		if (file)
-			fclose(file);
-		return NULL;
-	}
-	*length = fread(text, 1, FILE_BYTES_MAX + 1, file);
-	if (ferror(file) || *length > FILE_BYTES_MAX) {
-		errno = ferror(file) ? EIO : EFBIG;
-		free(text);
-		text = NULL;
-	}
-	fclose(file);
-	return text;
-}
-
-static int parse_file(struct kl_watch_rules *rules, const char *path, char **why)
-{
-	size_t length;
-	char *text = read_file(path, &length);
-	int error;
-
-	if (!text) {
-		error = -errno;
-		*why = cli_format("%s: %s", path, strerror(errno));
-		return error;
-	}
-	error = kl_watch_rules_parse(rules, path, text, length);
-	if (error)
-		*why = cli_format("%s", kl_error_text());
-	free(text);
-	return error;
-}
-
 /* Parse the file and the command line. Returns NULL with the error in @why. */
 static struct kl_watch_rules *read_rules(const struct watching *w, char **why)
 {
@@ -107,8 +64,11 @@ static struct kl_watch_rules *read_rules(const struct watching *w, char **why)
 
 	if (!rules)
 		abort();
-	if (w->file)
-		error = parse_file(rules, w->file, why);
+	if (w->file) {
+		error = kl_watch_rules_read(rules, w->file);
+		if (error)
+			*why = cli_format("%s", kl_error_text());
+	}
 	for (int i = 0; i < w->n_words && !error; i++) {
 		error = kl_watch_rules_parse(rules, "RULE", w->words[i], strlen(w->words[i]));
 		if (error)
@@ -127,29 +87,6 @@ static size_t count_rules(const struct kl_watch_rules *rules)
 	while (kl_watch_rule(rules, n))
 		n++;
 	return n;
-}
-
-/* ------------------------------------------------------------------ systemd */
-
-/* Notify the service manager, if there is one. */
-static void notify(const char *text)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	const char *path = getenv("NOTIFY_SOCKET");
-	size_t length = path ? strlen(path) : 0;
-	int fd;
-
-	if (!length || length >= sizeof(address.sun_path))
-		return;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	memcpy(address.sun_path, path, length);
-	if (*path == '@')
-		address.sun_path[0] = 0;
-	sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address,
-	       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
-	close(fd);
 }
 
 /* ------------------------------------------------------------------- checks */
@@ -182,7 +119,7 @@ static void reload(struct watching *w)
 	struct kl_watch *watch = NULL;
 	char *why = NULL;
 
-	notify("RELOADING=1");
+	cli_notify("RELOADING=1");
 	rules = read_rules(w, &why);
 	if (rules) {
 		watch = kl_watch_create(w->acts.device, rules);
@@ -201,7 +138,7 @@ static void reload(struct watching *w)
 		cli_watch_log(&w->acts, CLI_WATCH_ERROR, "keeping the old rules: %s", why);
 	}
 	free(why);
-	notify("READY=1");
+	cli_notify("READY=1");
 }
 
 /* Returns true if a signal requests the end. */
@@ -263,7 +200,7 @@ static int watch_on(struct watching *w)
 		if (take_timer(w))
 			status = check_now(w);
 	}
-	notify("STOPPING=1");
+	cli_notify("STOPPING=1");
 	cli_watch_finish(&w->acts);
 	return status;
 }
@@ -354,7 +291,7 @@ static int run(struct watching *w)
 	cli_watch_log(&w->acts, CLI_WATCH_INFO, "%zu rules, checked every %.3g s",
 		      count_rules(w->rules), (double)w->interval_ns / 1e9);
 	check_sessions(w);
-	notify("READY=1");
+	cli_notify("READY=1");
 	return watch_on(w);
 }
 

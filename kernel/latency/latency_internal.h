@@ -114,6 +114,12 @@ struct kl_latency_cpu {
 	u64 no_entry;
 };
 
+/* How long times in each state were; written by the CPU that switches the task, interrupts off. */
+struct kl_latency_times {
+	u64 sum[KL_LATENCY_STATES];
+	u64 count[KL_LATENCY_STATES][KL_LATENCY_BUCKETS];
+};
+
 struct kl_latency_source {
 	u64 key;
 	struct kl_abi_latency_source is;
@@ -124,6 +130,9 @@ struct kl_latency_source {
  * @until: events before this time count: 0 before the start, all ones while it runs
  * @flags: KL_LATENCY_*
  * @mask: of @head
+ * @times: NULL without KL_LATENCY_TIMES
+ * @bound: the longest time of each bucket but the last
+ * @bound_bits: number of the highest bit of the first bound
  * @lock: a leaf lock, taken with interrupts off to change the tables
  * @free, @ended, @ended_last: lists of tasks, linked by @follower
  * @none: sentinel at the end of each hash chain; belongs to no task
@@ -138,6 +147,9 @@ struct kl_latency {
 	u32 n_tasks;
 	struct kl_latency_task *task;
 	struct kl_latency_cpu __percpu *cpu;
+	struct kl_latency_times __percpu *times;
+	u64 bound[KL_LATENCY_BUCKETS - 1];
+	u32 bound_bits;
 	struct kl_session *session;
 	raw_spinlock_t lock;
 	u64 start;
@@ -196,6 +208,19 @@ static __always_inline void kl_latency_sum(struct kl_latency_task *t, u32 state,
 	in->sum += time;
 	if (unlikely(time > in->worst))
 		in->worst = time;
+}
+
+/* times.c */
+int kl_latency_times_init(struct kl_latency *l);
+void kl_latency_times_clear(struct kl_latency *l);
+void kl_latency_times_add(struct kl_latency *l, u32 state, u64 time);
+void kl_latency_times_copy(const struct kl_latency *l, u32 state, struct kl_abi_latency_times *to);
+
+/* Everything but the common case, whose profile has no flags, counts its times here, too. */
+static __always_inline void kl_latency_time(struct kl_latency *l, u32 state, u64 time)
+{
+	if (kl_latency_flags(l) & KL_LATENCY_TIMES)
+		kl_latency_times_add(l, state, time);
 }
 
 /* table.c */

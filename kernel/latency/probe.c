@@ -114,6 +114,14 @@ static noinline void leave_more(struct kl_latency *l, struct kl_latency_task *t,
 		take_place(l, t, prev);
 }
 
+/* A function of its own, called last, so that profiles without buckets save no registers for it. */
+static noinline void leave_timed(struct kl_latency *l, struct kl_latency_task *t,
+				 struct task_struct *prev, u32 state, bool dead, u64 now)
+{
+	kl_latency_times_add(l, KL_LATENCY_RUNNING, now - t->ran_since);
+	leave_more(l, t, prev, state, dead, now);
+}
+
 /* A task without a record, or in a state that it cannot be switched from. */
 static noinline void leave_unknown(struct kl_latency *l, struct kl_latency_task *t,
 				   struct task_struct *prev, u32 state, bool dead, u64 now)
@@ -138,6 +146,8 @@ static noinline void leave_unknown(struct kl_latency *l, struct kl_latency_task 
 	/* It has run since it was entered, which may have been at this very moment. */
 	now = max(now, t->since);
 	leave_for(t, state, now);
+	if (kl_latency_flags(l) & KL_LATENCY_TIMES)
+		return leave_timed(l, t, prev, state, dead, now);
 	leave_more(l, t, prev, state, dead, now);
 }
 
@@ -156,6 +166,8 @@ static void leave(struct kl_latency *l, struct task_struct *prev, bool preempt,
 	if (unlikely(!t || READ_ONCE(t->state) != KL_LATENCY_RUNNING))
 		return leave_unknown(l, t, prev, state, dead, now);
 	leave_for(t, state, now);
+	if (unlikely(kl_latency_flags(l) & KL_LATENCY_TIMES))
+		return leave_timed(l, t, prev, state, dead, now);
 	if (kl_latency_flags(l) || dead)
 		leave_more(l, t, prev, state, dead, now);
 }
@@ -197,6 +209,15 @@ static noinline void enter_more(struct kl_latency *l, struct kl_latency_task *t,
 	t->owner = 0;
 }
 
+/* The task has just begun to run. */
+static noinline void enter_timed(struct kl_latency *l, struct kl_latency_task *t, u32 state,
+				 u64 since, u64 wake, bool seen)
+{
+	kl_latency_times_add(l, state, wake - since);
+	kl_latency_times_add(l, KL_LATENCY_RUNNABLE, t->since - wake);
+	enter_more(l, t, state, since, wake, seen);
+}
+
 /* When did the wakeup come that ended the sleep which began at @since? */
 static __always_inline u64 wake_time(struct kl_latency *l, const struct kl_latency_task *t,
 				     u64 since, u64 now, bool *seen)
@@ -228,13 +249,17 @@ static noinline void enter_unset(struct kl_latency *l, struct kl_latency_task *t
 		kl_latency_sum(t, KL_LATENCY_RUNNABLE, now - wake);
 	} else {
 		kl_latency_sum(t, KL_LATENCY_PREEMPTED, now - since);
+		kl_latency_time(l, KL_LATENCY_PREEMPTED, now - since);
 	}
 	WRITE_ONCE(t->state, KL_LATENCY_RUNNING);
 	barrier();
 	WRITE_ONCE(t->since, now);
 	t->syscall = -1;
-	if (slept && kl_latency_flags(l))
-		enter_more(l, t, t->wake.state, since, wake, true);
+	if (!slept || !kl_latency_flags(l))
+		return;
+	if (kl_latency_flags(l) & KL_LATENCY_TIMES)
+		return enter_timed(l, t, t->wake.state, since, wake, true);
+	enter_more(l, t, t->wake.state, since, wake, true);
 }
 
 /* A task without a record, not measured, or in a state that it cannot be switched to. */
@@ -264,6 +289,7 @@ static void enter(struct kl_latency *l, struct task_struct *next, u64 now)
 	barrier();
 	if (unlikely(!kl_latency_is_asleep(state))) {
 		kl_latency_sum(t, state, now - since);
+		kl_latency_time(l, state, now - since);
 		WRITE_ONCE(t->state, KL_LATENCY_RUNNING);
 		barrier();
 		WRITE_ONCE(t->since, now);
@@ -275,6 +301,8 @@ static void enter(struct kl_latency *l, struct task_struct *next, u64 now)
 	WRITE_ONCE(t->state, KL_LATENCY_RUNNING);
 	barrier();
 	WRITE_ONCE(t->since, now);
+	if (unlikely(kl_latency_flags(l) & KL_LATENCY_TIMES))
+		return enter_timed(l, t, state, since, wake, seen);
 	if (unlikely(kl_latency_flags(l)))
 		enter_more(l, t, state, since, wake, seen);
 }

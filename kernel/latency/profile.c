@@ -50,6 +50,7 @@ void kl_latency_destroy(struct kl_latency *l)
 	if (!l)
 		return;
 	free_percpu(l->cpu);
+	free_percpu(l->times);
 	kvfree(l->head);
 	kvfree(l->entry);
 	kvfree(l->task);
@@ -69,7 +70,10 @@ static u64 bytes_of(const struct kl_abi_latency *params)
 	       kl_memory_size((mask_of(params) + 1ull) * sizeof(*l->head)) +
 	       kl_memory_size((u64)params->tasks * sizeof(*l->task)) +
 	       kl_memory_size((u64)roundup_pow_of_two(params->entries) * sizeof(*l->entry)) +
-	       kl_memory_percpu(sizeof(struct kl_latency_cpu));
+	       kl_memory_percpu(sizeof(struct kl_latency_cpu)) +
+	       (params->flags & KL_LATENCY_TIMES ?
+			kl_memory_percpu(sizeof(struct kl_latency_times)) :
+			0);
 }
 
 static struct kl_latency *create(struct kl_session *s, const struct kl_abi_latency *params)
@@ -82,7 +86,7 @@ static struct kl_latency *create(struct kl_session *s, const struct kl_abi_laten
 	l->session = s;
 	l->flags = params->flags | KL_LATENCY_OFF;
 	/* Each of these is reported through entries. */
-	if (params->flags)
+	if (params->flags & ~KL_LATENCY_TIMES)
 		l->flags |= KL_LATENCY_ENTRIES;
 	l->n_tasks = params->tasks;
 	l->mask = mask_of(params);
@@ -91,7 +95,8 @@ static struct kl_latency *create(struct kl_session *s, const struct kl_abi_laten
 	l->task = kvcalloc(l->n_tasks, sizeof(*l->task), GFP_KERNEL_ACCOUNT);
 	l->entry = kvcalloc(l->entry_mask + 1ul, sizeof(*l->entry), GFP_KERNEL_ACCOUNT);
 	l->cpu = alloc_percpu_gfp(struct kl_latency_cpu, GFP_KERNEL_ACCOUNT);
-	if (l->head && l->task && l->entry && l->cpu)
+	if (l->head && l->task && l->entry && l->cpu &&
+	    (!(l->flags & KL_LATENCY_TIMES) || !kl_latency_times_init(l)))
 		return l;
 	kl_latency_destroy(l);
 	return NULL;
@@ -209,6 +214,7 @@ int kl_latency_prepare(struct kl_session *s, struct kl_error *why)
 	WRITE_ONCE(l->until, 0);
 	kl_latency_clear(l);
 	clear_cpus(l);
+	kl_latency_times_clear(l);
 	l->flags = (l->flags & ~KL_LATENCY_ASKS) | KL_LATENCY_OFF;
 	if (s->gate & (KL_GATE_OWN | KL_GATE_UID | KL_GATE_CGROUP))
 		l->flags |= KL_LATENCY_ASKS;

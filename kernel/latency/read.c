@@ -217,6 +217,9 @@ static u32 copy_one(struct kl_latency *l, u32 what, u32 index, void *to)
 	case KL_LATENCY_READ_ENTRIES:
 		return kl_latency_copy_entry(l, index, to) ? sizeof(struct kl_abi_latency_entry) :
 							     0;
+	case KL_LATENCY_READ_TIMES:
+		kl_latency_times_copy(l, index, to);
+		return sizeof(struct kl_abi_latency_times);
 	default:
 		*source = l->source[index].is;
 		if (source->kind == KL_LATENCY_WAKER_TIMER && !l->session->see_addresses)
@@ -232,6 +235,8 @@ static u32 number_of(struct kl_latency *l, u32 what)
 		return l->n_tasks;
 	case KL_LATENCY_READ_ENTRIES:
 		return l->entry_mask + 1;
+	case KL_LATENCY_READ_TIMES:
+		return l->times ? KL_LATENCY_STATES : 0;
 	default:
 		return smp_load_acquire(&l->n_sources); /* pairs with make_source */
 	}
@@ -255,11 +260,12 @@ int kl_latency_read(struct kl_session *s, struct kl_abi_latency_read *call, stru
 		struct kl_abi_latency_task task;
 		struct kl_abi_latency_entry entry;
 		struct kl_abi_latency_source source;
+		struct kl_abi_latency_times times;
 	} one;
 
 	if (!l)
 		return kl_fail(why, -ENODATA, "the session has no latency profile");
-	if (call->what > KL_LATENCY_READ_SOURCES || call->reserved)
+	if (call->what > KL_LATENCY_READ_TIMES || call->reserved)
 		return kl_fail(why, -EINVAL, "unknown latency profile request %u", call->what);
 	if (call->what == KL_LATENCY_READ_TASKS && !call->first && READ_ONCE(l->attached))
 		kl_latency_refresh(l);

@@ -250,6 +250,11 @@ const struct kl_machine_cpu *kl_machine_cpu(const struct kl_machine *m, size_t i
 	return index < m->n ? &m->shares[index] : NULL;
 }
 
+const struct kl_abi_cpu *kl_machine_times(const struct kl_machine *m, size_t index)
+{
+	return index < m->n ? &m->now[index] : NULL;
+}
+
 const struct kl_machine_cpu *kl_machine_average(const struct kl_machine *m)
 {
 	return &m->average;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The list of alarm rules: create, access and free it. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "../base/base.h"
 #include "watch.h"
+
+#define FILE_BYTES_MAX (1 << 20)
 
 struct kl_watch_rules *kl_watch_rules_create(void)
 {
@@ -42,6 +45,25 @@ void kl_watch_rules_destroy(struct kl_watch_rules *rules)
 	free(rules->rules);
 	free(rules->columns);
 	free(rules);
+}
+
+int kl_watch_rules_read(struct kl_watch_rules *rules, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = file ? malloc(FILE_BYTES_MAX + 1) : NULL;
+	size_t length = 0;
+	int error = errno;
+
+	if (text) {
+		length = fread(text, 1, FILE_BYTES_MAX + 1, file);
+		error = ferror(file) ? EIO : length > FILE_BYTES_MAX ? EFBIG : 0;
+	}
+	if (file)
+		fclose(file);
+	error = error ? kl_fail_system(error, "%s", path) :
+			kl_watch_rules_parse(rules, path, text, length);
+	free(text);
+	return error;
 }
 
 const struct kl_watch_rule *kl_watch_rule(const struct kl_watch_rules *rules, size_t index)

@@ -35,7 +35,7 @@ _kernlens_argument() {
 	local program=$1 command=$2 option=$3 current=$4 words
 	case $option in
 	-e | --event) _kernlens_events "$current" "$program" ;;
-	-v | --variable) _kernlens_list "$current" "$("$program" list variables --names 2>/dev/null)" ;;
+	-v | --variable | --variables) _kernlens_list "$current" "$("$program" list variables --names 2>/dev/null)" ;;
 	-m | --maskset) COMPREPLY=($(compgen -W "$("$program" maskset list --names)" -- "$current")) ;;
 	-p | --pid) _kernlens_list "$current" "$(ps -eo pid= 2>/dev/null)" ;;
 	-u | --user) COMPREPLY=($(compgen -u -- "$current")) ;;
@@ -49,6 +49,8 @@ _kernlens_argument() {
 		words=$("$program" "$command" --help 2>/dev/null | sed -n 's/^  \([a-z-]\+\)  \+[^-].*/\1/p')
 		[[ $command != export ]] || COMPREPLY=($(compgen -W "$words" -- "$current"))
 		;;
+	--print) COMPREPLY=($(compgen -W "metrics prometheus-rules alertmanager" -- "$current")) ;;
+	--listen) COMPREPLY=($(compgen -W ":9797 unix:" -- "$current")) ;;
 	--time) COMPREPLY=($(compgen -W "relative wall" -- "$current")) ;;
 	--by)
 		words="process thread stack reason waker"
@@ -65,7 +67,7 @@ _kernlens_argument() {
 	--snapshots) COMPREPLY=($(compgen -W "4 16 64" -- "$current")) ;;
 	--on-alarm) COMPREPLY=($(compgen -c -- "$current")) ;;
 	--buffer) COMPREPLY=($(compgen -W "256K 1M 4M 16M 64M" -- "$current")) ;;
-	-f | --file | -i | --input | --core | --symbols | --debug | --lcov)
+	-f | --file | -i | --input | --core | --symbols | --debug | --lcov | --rules | --token-file | --tls-*)
 		compopt -o filenames
 		COMPREPLY=($(compgen -f -- "$current"))
 		;;

@@ -34,6 +34,7 @@ layers() {
 	splice   lib/splice/*
 	plan     lib/plan/*
 	record   lib/record/*
+	metrics  lib/metrics/*
 	report   lib/report/*
 	monitor  lib/monitor/*
 	commands cli/commands.def
@@ -46,6 +47,7 @@ layers() {
 	clist    cli/list/*
 	cmonitor cli/monitor/*
 	cproc    cli/proc/*
+	cserve   cli/serve/*
 	crecord  cli/record/*
 	cprofile cli/profile/*
 	cwhy     cli/why/*
@@ -59,6 +61,9 @@ layers() {
 	shown    view/page/graph.h
 	shown    view/page/plot.h
 	shown    view/page/serve.h
+	shown    view/http/access.h
+	shown    view/http/address.h
+	shown    view/http/http.h
 	view     view/*
 	example  examples/read/*
 	example  examples/live/*
@@ -101,6 +106,7 @@ allowed() {
 	record   plan splice symbolize client reader format symbol block base internal public uapi
 	report   symbolize client reader format symbol block base internal public uapi
 	monitor  client format symbol base internal public uapi
+	metrics  client base internal public uapi
 	shown    internal public
 	commands
 	cbase    commands internal public shown
@@ -112,6 +118,7 @@ allowed() {
 	clist    csession cbase internal public
 	cmonitor cbase internal public
 	cproc    cbase internal public shown
+	cserve   csession cbase internal public shown
 	crecord  csession cformat cbase internal public
 	cprofile csession cbase internal public shown
 	cwhy     csession cbase internal public
@@ -129,8 +136,8 @@ allowed() {
 order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
-	base format symbol reader block client ptrace symbolize splice plan record report monitor view
-	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord cprofile cwhy clocks cmemory ctrace cli
+	base format symbol reader block client ptrace symbolize splice plan record report monitor metrics view
+	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc cserve crecord cprofile cwhy clocks cmemory ctrace cli
 	END
 }
 

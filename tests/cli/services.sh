@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # One kernel: what is tested here does not depend on its version.
 # The services as installed, started by systemd as process 1 of a PID namespace, with its own
-# cgroups and journal, and with only those units of the machine that the two services need.
+# cgroups and journal, and with only those units of the machine that these services need.
 
 units=/run/kernlens-units
 rules=/etc/kernlens/watch.rules
@@ -30,12 +30,14 @@ came_again() { [[ $(main_pid watch) && $(main_pid watch) != "$1" ]]; }
 
 mkdir -p $units/kernlens-history.service.d ${rules%/*} $group /usr/local/bin
 cp "$kernlens" /usr/local/bin/kernlens
-for unit in "$here"/../../packaging/systemd/*.service; do
+for unit in "$here"/../../packaging/systemd/*.{service,socket}; do
 	sed 's|@PREFIX@|/usr/local|' "$unit" >"$units/${unit##*/}"
 done
 # Minutes of one second.
 printf '[Service]\nEnvironment=KERNLENS_HISTORY_UNIT=1\n' >$units/kernlens-history.service.d/unit.conf
 cp /lib/systemd/system/{{basic,sysinit,multi-user,local-fs,sockets,timers,paths,slices,shutdown}.target,systemd-journald*} $units
+getent group kernlens >/dev/null || echo 'kernlens:x:998:' >>/etc/group
+ip link set lo up
 echo 'first: processes > 0 of comm sleep user kluser1 total' >$rules
 
 (
@@ -79,6 +81,30 @@ pid=$(main_pid watch)
 kill -KILL "$pid"
 check "killed, it is started again" within 90 came_again "$pid"
 check "and is active" within 60 inside systemctl is-active kernlens-watch
+
+# The socket starts the service, which has a user and a network of its own.
+printf '[serve]\nrules = %s\n' $rules >/etc/kernlens.conf
+check "the socket of serve is started" inside systemctl start kernlens-serve.socket
+check "and nothing else yet" test "$(property serve ActiveState)" = inactive
+check "a request starts the service" within 60 eval 'curl -s --max-time 60 http://127.0.0.1:9797/metrics >figures'
+check "which sees other users' processes" grep -q '^kernlens_process_cpu_seconds_total{.*name="systemd' figures
+check "and checks the rules" grep -q '^kernlens_alarm_active{rule="first"} 1' figures
+pid=$(main_pid serve)
+check "it has CAP_PERFMON and no more, no new privileges, and a filter of calls" test \
+	"$(awk '/^(CapEff|CapBnd|NoNewPrivs|Seccomp):/ { print $2 }' "/proc/$pid/status" | xargs)" = \
+	'0000004000000000 0000004000000000 1 2'
+check "a user of its own" test "$(awk '/^Uid:/ { print $2 }' "/proc/$pid/status")" -gt 60000
+check "and a network without the machine's" test "$(readlink "/proc/$pid/ns/net")" != "$(readlink /proc/self/ns/net)"
+check "it is reloaded" inside systemctl reload kernlens-serve
+check "and answers" within 60 eval 'curl -s --max-time 60 http://127.0.0.1:9797/metrics | grep -q ^kernlens_serve_last_reload_successful.1'
+check "it is stopped with success" eval 'inside systemctl stop kernlens-serve.socket kernlens-serve &&
+	test "$(property serve Result) $(property serve ExecMainStatus)" = "success 0"'
+[[ $failed -eq 0 ]] || inside journalctl -u kernlens-serve --no-pager -n 20 | sed 's/^/# serve: /'
+rm /etc/kernlens.conf
+for name in watch history serve; do
+	check "kernlens-$name is as confined as it can be" inside systemd-analyze security --offline=true --threshold=18 \
+		"$units/kernlens-$name.service"
+done
 
 check "history has what the machine did" within 60 eval '
 	"$kernlens" history --json --minutes -v switches -f $database | jq -e ".summaries | map(.sum) | add > 0"'

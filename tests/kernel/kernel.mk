@@ -43,6 +43,10 @@ $(addprefix $(BUILD)/tests/kernel-,access handlers hold limits users): tests/ker
 $(BUILD)/tests/kernel-exits: tests/kernel/latency/profile.c tests/kernel/latency/latency.h
 $(BUILD)/tests/kernel-hold $(BUILD)/tests/kernel-throttled: tests/kernel/limits/limits.h
 
+# User stacks of sessions without unwind tables follow frame pointers. Without these, a register that
+# points to the length of a sleep makes sleeps of two lengths two traces.
+$(BUILD)/tests/kernel-latency: KERNEL_TEST_FLAGS := -fno-omit-frame-pointer
+
 # These use the library, which decodes what they read.
 $(addprefix $(BUILD)/tests/kernel-,details exits fuzz soak): $(LIB)
 $(addprefix $(BUILD)/tests/kernel-,details exits fuzz soak): KERNEL_TEST_FLAGS := $(LIB_INCLUDES)

@@ -38,6 +38,7 @@
 #include <kernlens/maskset.h>
 #include <kernlens/measure.h>
 #include <kernlens/memory.h>
+#include <kernlens/metrics.h>
 #include <kernlens/mm_report.h>
 #include <kernlens/near.h>
 #include <kernlens/net_report.h>

@@ -122,6 +122,15 @@ const struct kl_machine_state *kl_machine_state(const struct kl_machine *machine
 const struct kl_machine_cpu *kl_machine_cpu(const struct kl_machine *machine, size_t index);
 
 /**
+ * kl_machine_times - the counters of a CPU since boot, as of the last read
+ * @machine: machine
+ * @index: as for kl_machine_cpu()
+ *
+ * Returns NULL after the last.
+ */
+const struct kl_abi_cpu *kl_machine_times(const struct kl_machine *machine, size_t index);
+
+/**
  * kl_machine_average - average over all online CPUs
  * @machine: machine
  *

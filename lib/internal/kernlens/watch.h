@@ -84,6 +84,16 @@ int kl_watch_rules_parse(struct kl_watch_rules *rules, const char *file, const c
 			 size_t length);
 
 /**
+ * kl_watch_rules_read - add the rules of a file
+ * @rules: rules
+ * @path: file, of at most 1 MiB
+ *
+ * Returns what kl_watch_rules_parse() returns, or a negative errno with an error text if the file
+ * cannot be read; -EFBIG if it is too large.
+ */
+int kl_watch_rules_read(struct kl_watch_rules *rules, const char *path);
+
+/**
  * kl_watch_rule - a rule by its index
  * @rules: rules
  * @index: from 0

@@ -43,8 +43,8 @@ static void test_calls(void)
 	tap_check(kl_call(fd, KL_IOC_LATENCY, &params) == -EBUSY, "only one");
 	tap_check(!kl_call(fd, KL_IOC_LATENCY_READ, &call) && !call.n && !call.start,
 		  "nothing before the start");
-	call.what = 3;
-	tap_check(kl_call(fd, KL_IOC_LATENCY_READ, &call) == -EINVAL, "there are three arrays");
+	call.what = 4;
+	tap_check(kl_call(fd, KL_IOC_LATENCY_READ, &call) == -EINVAL, "there are four arrays");
 	start(fd);
 	call = (struct kl_abi_latency_read){ .size = sizeof(call), .n = 1, .buffer = 8 };
 	tap_check(kl_call(fd, KL_IOC_LATENCY_READ, &call) == -EFAULT, "a bad buffer is refused");
@@ -67,6 +67,49 @@ static void sleep_often(int to)
 	if (write(to, &sum, 8) != 8 || write(to, &most, 8) != 8)
 		_exit(1);
 	pause();
+}
+
+/*
+ * Each sleep that has an entry is in a bucket, with the same length: entries are kept by another
+ * part of the module. Runs are compared with the sums of tasks, which include those under way.
+ */
+static void test_times(void)
+{
+	u64 sum[KL_LATENCY_STATES] = { 0 }, count[KL_LATENCY_STATES] = { 0 }, in_buckets, least,
+	    most;
+	bool good = n_times == KL_LATENCY_STATES && !told.no_entry && !told.evicted_entries;
+
+	for (u32 i = 0; i < n_entries; i++) {
+		sum[entries[i].state] += entries[i].asleep.sum;
+		count[entries[i].state] += entries[i].asleep.count;
+	}
+	for (u32 i = 0; i < n_tasks; i++)
+		for (u32 s = 0; s < KL_LATENCY_INTERRUPTIBLE; s++) {
+			sum[s] += tasks[i].in[s].sum;
+			count[s] += tasks[i].in[s].count;
+		}
+	for (u32 s = 0; s < n_times; s++) {
+		in_buckets = 0;
+		least = 0;
+		most = 0;
+		for (u32 i = 0; i < KL_LATENCY_BUCKETS; i++) {
+			double bound = cycles_per_ns * 1000 * (1ull << i);
+
+			in_buckets += times[s].count[i];
+			least += i ? (u64)(times[s].count[i] * (bound / 2 - 1)) : 0;
+			most += (u64)(times[s].count[i] * (bound + 1));
+		}
+		printf("# state %u: %llu times, %.3f ms; expected %llu, %.3f ms\n", times[s].state,
+		       (unsigned long long)in_buckets, ms(times[s].sum),
+		       (unsigned long long)count[s], ms(sum[s]));
+		good &= times[s].state == s && times[s].sum >= least && times[s].sum <= most;
+		if (s >= KL_LATENCY_INTERRUPTIBLE)
+			good &= in_buckets == count[s] && times[s].sum == sum[s];
+		else
+			good &= in_buckets <= count[s] && in_buckets + n_tasks >= count[s] &&
+				times[s].sum <= sum[s];
+	}
+	tap_check(good, "each time that has ended is in its bucket");
 }
 
 static void test_sleeps(void)
@@ -111,6 +154,7 @@ static void test_sleeps(void)
 	tap_check(e && e->hop[0].kind == KL_LATENCY_WAKER_TIMER && timer && !e->hop[1].kind,
 		  "woken by a timer, not by the interrupted task");
 	tap_check(e && e->kstack && e->ustack, "with both stacks");
+	test_times();
 	tap_check(add_up(), "each task's states add up to its time");
 	tap_result(told.unpaired == 0 && !told.missed, "each sleep's end was seen", "%llu unpaired",
 		   (unsigned long long)told.unpaired);

@@ -13,7 +13,8 @@
 extern struct kl_abi_latency_task tasks[TASKS_MAX];
 extern struct kl_abi_latency_entry entries[ENTRIES_MAX];
 extern struct kl_abi_latency_source sources[256];
-extern u32 n_tasks, n_entries, n_sources;
+extern struct kl_abi_latency_times times[KL_LATENCY_STATES + 1];
+extern u32 n_tasks, n_entries, n_sources, n_times;
 extern struct kl_abi_latency_read told;
 extern double cycles_per_ns;
 /*

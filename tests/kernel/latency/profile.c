@@ -7,7 +7,8 @@
 struct kl_abi_latency_task tasks[TASKS_MAX];
 struct kl_abi_latency_entry entries[ENTRIES_MAX];
 struct kl_abi_latency_source sources[256];
-u32 n_tasks, n_entries, n_sources;
+struct kl_abi_latency_times times[KL_LATENCY_STATES + 1];
+u32 n_tasks, n_entries, n_sources, n_times;
 struct kl_abi_latency_read told;
 double cycles_per_ns;
 
@@ -32,6 +33,7 @@ void fetch(int fd)
 	n_tasks = read_all(fd, KL_LATENCY_READ_TASKS, tasks, TASKS_MAX);
 	n_entries = read_all(fd, KL_LATENCY_READ_ENTRIES, entries, ENTRIES_MAX);
 	n_sources = read_all(fd, KL_LATENCY_READ_SOURCES, sources, 256);
+	n_times = read_all(fd, KL_LATENCY_READ_TIMES, times, KL_LATENCY_STATES + 1);
 }
 
 const struct kl_abi_latency_task *task_of(int tid)

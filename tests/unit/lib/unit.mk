@@ -28,6 +28,8 @@
 #   lib-maskset  masksets as text and files, each error with its position
 #   lib-config   files in the configuration directory
 #   lib-watch    rules of alarms: what they mean, each error with its position
+#   lib-metrics  metrics as text, their bounds, labels, and counters that end
+#   lib-http     addresses, tokens, and a server with hostile clients
 #   lib-set      requests to set parameters of a process, as text
 #   lib-stack    stack traces as text, round trip, cut and damaged
 #   lib-jit      maps of compiled code: read, growing, damaged, another's
@@ -41,7 +43,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest pack pack_hostile place variables print strace profile why why_later reports report_devices locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch set program path \
+LIB_TEST_NAMES := config schema trace manifest pack pack_hostile place variables print strace profile why why_later reports report_devices locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch metrics http set program path \
 	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
@@ -69,6 +71,11 @@ $(foreach name,pack pack_hostile place,$(BUILD)/tests/lib-$(name) $(BUILD)/tests
 # The module's ring itself writes what the library reads.
 $(BUILD)/tests/lib-reader $(BUILD)/tests/lib-reader-asan: \
 		tests/unit/lib/ring_writer.c kernel/ring/ring.c
+
+# The server that the command links.
+$(BUILD)/tests/lib-http $(BUILD)/tests/lib-http-asan: \
+		view/http/access.c view/http/address.c view/http/http.c
+$(BUILD)/tests/lib-http $(BUILD)/tests/lib-http-asan: private LIB_LIBS += -lmicrohttpd -lgnutls
 
 # A program with known blocks.
 $(BUILD)/tests/lib-program $(BUILD)/tests/lib-program-asan: | $(BUILD)/tests/cli/program-blocks
