@@ -34,6 +34,7 @@ layers() {
 	splice   lib/splice/*
 	plan     lib/plan/*
 	record   lib/record/*
+	crash    lib/crash/*
 	report   lib/report/*
 	monitor  lib/monitor/*
 	commands cli/commands.def
@@ -97,6 +98,7 @@ allowed() {
 	symbolize client reader format symbol block base internal public uapi
 	splice   ptrace symbolize client format symbol block base internal public uapi
 	plan     splice symbolize client format symbol block base internal public uapi
+	crash    reader format base internal public uapi
 	record   plan splice symbolize client reader format symbol block base internal public uapi
 	report   symbolize client reader format symbol block base internal public uapi
 	monitor  client format symbol base internal public uapi
@@ -128,7 +130,7 @@ allowed() {
 order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
-	base format symbol reader block client ptrace symbolize splice plan record report monitor view
+	base format symbol reader block client ptrace symbolize splice plan crash record report monitor view
 	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc crecord cprofile cwhy clocks cmemory ctrace cli
 	END
 }
