@@ -12,10 +12,12 @@
 #include "../base/base.h"
 #include "dump.h"
 
-/* Loads of the module whose anchor is damaged, of which sessions are looked for. */
-#define ORPHANS_MAX 64
-
-/* More than any machine has; a process may fill its memory with copies. */
+/*
+ * More than any machine has. A process does not know the addresses of its pages, so hardly any that
+ * it makes count; but the file may have been made on purpose.
+ */
+#define LOADS_MAX 4096
+#define SESSIONS_MAX 65536
 #define PAGES_MAX (16u << 20)
 
 void kl_dump_damaged(const struct kl_dump *dump, const char *format, ...)
@@ -198,22 +200,36 @@ static void take_time(struct kl_dump_load *load)
 	load->machine.alive_ns = load->now.realtime_ns;
 }
 
+/* Room for one more load, or NULL with errno and an error text. */
+static struct kl_dump_load *new_load(struct kl_dump *dump)
+{
+	struct kl_dump_load *loads;
+
+	if (dump->n_loads == LOADS_MAX) {
+		kl_fail(E2BIG, "the pages of more than %u loads of the module", LOADS_MAX);
+		return NULL;
+	}
+	loads = kl_array_grow(dump->loads, dump->n_loads, &dump->loads_capacity, sizeof(*loads));
+	if (!loads)
+		return NULL;
+	dump->loads = loads;
+	return &loads[dump->n_loads++];
+}
+
 static int add_load(struct kl_dump *dump, const struct kl_dump_page *page)
 {
 	union {
 		struct kl_crash_anchor anchor;
 		uint8_t bytes[KL_CRASH_PAGE];
 	} read;
-	struct kl_dump_load *loads, *load;
+	struct kl_dump_load *load;
 	struct kl_dump_machine *m;
 
 	if (!kl_dump_read_page(dump, page, &read))
 		return 0;
-	loads = kl_array_grow(dump->loads, dump->n_loads, &dump->loads_capacity, sizeof(*loads));
-	if (!loads)
+	load = new_load(dump);
+	if (!load)
 		return -errno;
-	dump->loads = loads;
-	load = &loads[dump->n_loads++];
 	*load = (struct kl_dump_load){ .page = *page, .anchor = read.anchor };
 	m = &load->machine;
 	m->anchor = page->address;
@@ -255,6 +271,8 @@ static int add_session(struct kl_dump *dump, size_t machine, const struct kl_dum
 
 	if (!kl_dump_read_page(dump, page, &read))
 		return 0;
+	if (dump->n_sessions == SESSIONS_MAX)
+		return kl_fail(E2BIG, "more than %u sessions", SESSIONS_MAX);
 	sessions = kl_array_grow(dump->sessions, dump->n_sessions, &dump->sessions_capacity,
 				 sizeof(*sessions));
 	if (!sessions)
@@ -300,41 +318,25 @@ static void look_for_listed(const struct kl_dump *dump, const struct kl_dump_loa
 	}
 }
 
-static int add_sessions(struct kl_dump *dump, size_t machine)
+/* Index of the load that a page belongs to, or their number if it is unknown. */
+static size_t find_load(const struct kl_dump *dump, const struct kl_dump_page *page)
 {
-	const struct kl_dump_page *anchor = &dump->loads[machine].page;
-	int ret = 0;
+	size_t i = 0;
 
-	for (size_t i = 0; i < dump->n_pages && !ret; i++) {
-		const struct kl_dump_page *page = &dump->pages[i];
-
-		if (page->kind == KL_CRASH_SESSION &&
-		    kl_dump_page_at(dump, anchor, page->address) == page)
-			ret = add_session(dump, machine, page);
-	}
-	look_for_listed(dump, &dump->loads[machine]);
-	return ret;
-}
-
-static bool has_load(const struct kl_dump *dump, const struct kl_dump_page *page)
-{
-	for (size_t i = 0; i < dump->n_loads; i++)
-		if (dump->loads[i].page.address == page->anchor &&
-		    !memcmp(dump->loads[i].page.load, page->load, sizeof(page->load)))
-			return true;
-	return false;
+	while (i < dump->n_loads &&
+	       (dump->loads[i].page.address != page->anchor ||
+		memcmp(dump->loads[i].page.load, page->load, sizeof(page->load))))
+		i++;
+	return i;
 }
 
 /* A session whose anchor is damaged has all that a trace needs but the machine's names. */
 static int add_orphan(struct kl_dump *dump, const struct kl_dump_page *page)
 {
-	struct kl_dump_load *loads, *load;
+	struct kl_dump_load *load = new_load(dump);
 
-	loads = kl_array_grow(dump->loads, dump->n_loads, &dump->loads_capacity, sizeof(*loads));
-	if (!loads)
+	if (!load)
 		return -errno;
-	dump->loads = loads;
-	load = &loads[dump->n_loads++];
 	*load = (struct kl_dump_load){ .page = *page, .machine.anchor = page->anchor };
 	load->page.address = page->anchor;
 	kl_dump_damaged(dump, "the module's first page at 0x%llx is damaged",
@@ -342,19 +344,21 @@ static int add_orphan(struct kl_dump *dump, const struct kl_dump_page *page)
 	return 0;
 }
 
-static int add_loads(struct kl_dump *dump)
+static int add_sessions(struct kl_dump *dump)
 {
-	size_t orphans = 0;
 	int ret = 0;
 
-	for (size_t i = 0; i < dump->n_pages && !ret; i++)
-		if (dump->pages[i].kind == KL_CRASH_ANCHOR)
-			ret = add_load(dump, &dump->pages[i]);
-	for (size_t i = 0; i < dump->n_pages && !ret && orphans < ORPHANS_MAX; i++) {
-		if (dump->pages[i].kind != KL_CRASH_SESSION || has_load(dump, &dump->pages[i]))
+	for (size_t i = 0; i < dump->n_pages && !ret; i++) {
+		const struct kl_dump_page *page = &dump->pages[i];
+		size_t machine;
+
+		if (page->kind != KL_CRASH_SESSION)
 			continue;
-		ret = add_orphan(dump, &dump->pages[i]);
-		orphans++;
+		machine = find_load(dump, page);
+		if (machine == dump->n_loads)
+			ret = add_orphan(dump, page);
+		if (!ret)
+			ret = add_session(dump, machine, page);
 	}
 	return ret;
 }
@@ -363,11 +367,13 @@ int kl_dump_find(struct kl_dump *dump)
 {
 	int ret = search_all(dump);
 
+	for (size_t i = 0; i < dump->n_pages && !ret; i++)
+		if (dump->pages[i].kind == KL_CRASH_ANCHOR)
+			ret = add_load(dump, &dump->pages[i]);
 	if (!ret)
-		ret = add_loads(dump);
-
+		ret = add_sessions(dump);
 	for (size_t i = 0; i < dump->n_loads && !ret; i++)
-		ret = add_sessions(dump, i);
+		look_for_listed(dump, &dump->loads[i]);
 	if (!ret && dump->n_sessions)
 		qsort(dump->sessions, dump->n_sessions, sizeof(*dump->sessions), compare_sessions);
 	if (ret || dump->n_loads)

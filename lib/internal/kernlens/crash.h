@@ -22,6 +22,11 @@ struct kl_image;
  * (of a kind that cannot be read), ENOMEM, or that of open(2).
  */
 struct kl_image *kl_image_open(const char *path);
+
+/**
+ * kl_image_close - close the file and free
+ * @image: or NULL
+ */
 void kl_image_close(struct kl_image *image);
 
 /**
@@ -143,10 +148,29 @@ struct kl_dump_counts {
  * was not loaded, or the memory is not here), EPROTONOSUPPORT (only anchors of another version).
  */
 struct kl_dump *kl_dump_open(const char *path, const struct kl_dump_ops *ops);
+
+/**
+ * kl_dump_close - free a dump and everything that came from it
+ * @dump: or NULL
+ */
 void kl_dump_close(struct kl_dump *dump);
 
-/* What was found, by index; NULL after the last. */
+/**
+ * kl_dump_machine - a load of the module, by index
+ * @dump: dump
+ * @i: any number
+ *
+ * Returns NULL after the last one.
+ */
 const struct kl_dump_machine *kl_dump_machine(const struct kl_dump *dump, size_t i);
+
+/**
+ * kl_dump_session - a session, by index
+ * @dump: dump
+ * @i: any number
+ *
+ * Returns NULL after the last one. Sessions are in order of their machines and numbers.
+ */
 const struct kl_dump_session *kl_dump_session(const struct kl_dump *dump, size_t i);
 
 /**
