@@ -6,9 +6,10 @@
  *   anchor --session[]--> session page --pieces--> pieces page --next--> pieces page ...
  *                              |                        |
  *                              |                  slots: the pages of a block, or of a ring
- *                              +--metadata--> text page --next--> text page ...
+ *                              +--region[]--> region page --next--> region page ...
  *                                                  |
- *                                            the pages of the session's metadata
+ *                                            the pages of the session's metadata, or of its
+ *                                            stack traces
  *
  * Every page begins with struct kl_crash_head, which says where it is in physical memory and which
  * load of the module it belongs to. Links are physical addresses. A reader finds the pages by
@@ -19,6 +20,7 @@
 #ifndef KL_UAPI_CRASH_H
 #define KL_UAPI_CRASH_H
 
+#include "define.h"
 #include "types.h"
 
 #define KL_CRASH_VERSION 1
@@ -28,7 +30,7 @@ enum kl_crash_kind {
 	KL_CRASH_ANCHOR = 1,
 	KL_CRASH_SESSION = 2,
 	KL_CRASH_PIECES = 3,
-	KL_CRASH_TEXT = 4,
+	KL_CRASH_REGION = 4,
 };
 
 /*
@@ -65,6 +67,7 @@ struct kl_crash_time {
 
 #define KL_CRASH_ANCHOR_SESSIONS 440
 #define KL_CRASH_TEXT_MAX 72
+#define KL_CRASH_SYMBOL "_printk"
 
 /*
  * Constant up to @now. @now: alternately the newest instant and the one before. @session: addresses
@@ -78,6 +81,7 @@ struct kl_crash_anchor {
 	__u32 abi_version;
 	__u64 clock_hz;
 	__u64 schema_hash;
+	__u64 text_address; /* of KL_CRASH_SYMBOL, which tells where the kernel's text is */
 	char boot_id[40]; /* may be empty */
 	char release[KL_CRASH_TEXT_MAX];
 	char version[KL_CRASH_TEXT_MAX];
@@ -86,8 +90,17 @@ struct kl_crash_anchor {
 	__u64 session[KL_CRASH_ANCHOR_SESSIONS];
 };
 
-KL_ABI_ASSERT(offsetof(struct kl_crash_anchor, now) == 376, "anchor");
+KL_ABI_ASSERT(offsetof(struct kl_crash_anchor, now) == 384, "anchor");
 KL_ABI_ASSERT(sizeof(struct kl_crash_anchor) <= KL_CRASH_PAGE, "anchor");
+
+/* What a region is of memory of the module that does not move. */
+enum kl_crash_region_kind {
+	KL_CRASH_METADATA = 0, /* text */
+	KL_CRASH_STACKS = 1, /* an array of struct kl_crash_stack */
+	KL_CRASH_STACK_WORDS = 2, /* of their frames */
+};
+
+#define KL_CRASH_REGIONS 3
 
 /* Constant up to @began. The addresses are those of the first page of a chain; 0: none. */
 struct kl_crash_session {
@@ -103,7 +116,7 @@ struct kl_crash_session {
 	__u64 began; /* in cycles, when it was last started; 0: never */
 	__u64 ended; /* in cycles; 0: it has not ended since */
 	__u64 pieces;
-	__u64 metadata;
+	__u64 region[KL_CRASH_REGIONS]; /* by enum kl_crash_region_kind */
 };
 
 KL_ABI_ASSERT(offsetof(struct kl_crash_session, began) == 176, "session page");
@@ -126,23 +139,38 @@ struct kl_crash_pieces {
 };
 
 /*
- * Everything is constant. @generation: increases with each metadata of the session. @number: of
- * this page in the chain. @first: where the text begins in its first page.
+ * Everything is constant. @generation: increases with each region of the session. @number: of this
+ * page in the chain. @first: where the region begins in its first page.
  */
-struct kl_crash_text {
+struct kl_crash_region {
 	struct kl_crash_head head;
 	__u64 generation;
 	__u64 next;
 	__u32 number;
 	__u32 n; /* addresses */
-	__u32 bytes; /* of the text */
+	__u64 bytes; /* of the region */
 	__u32 first;
-	__u64 text_sum; /* kl_crash_sum_bytes() */
+	__u32 kind; /* enum kl_crash_region_kind */
+	__u64 sum; /* KL_CRASH_METADATA: kl_crash_sum() of all bytes */
 	__u64 word[];
 };
 
+/*
+ * A stack trace, as core/stack_table.h has it: `about.frames` words from @at on are its frames. An
+ * entry that is not ready has anything.
+ */
+struct kl_crash_stack {
+	struct kl_abi_stack about;
+	__u32 hash;
+	__u32 at;
+	__u32 state;
+	__u32 placed;
+};
+
+#define KL_CRASH_STACK_READY 1
+
 #define KL_CRASH_PIECES_WORDS ((KL_CRASH_PAGE - sizeof(struct kl_crash_pieces)) / 8)
-#define KL_CRASH_TEXT_WORDS ((KL_CRASH_PAGE - sizeof(struct kl_crash_text)) / 8)
+#define KL_CRASH_REGION_WORDS ((KL_CRASH_PAGE - sizeof(struct kl_crash_region)) / 8)
 
 KL_ABI_ASSERT(KL_CRASH_PIECES_WORDS > (1u << 20) / KL_CRASH_PAGE, "the largest block has a slot");
 

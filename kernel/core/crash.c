@@ -16,6 +16,7 @@
 
 #include "../compat/clock.h"
 #include "session.h"
+#include "stack_table.h"
 
 #define TICK_NS NSEC_PER_SEC
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
@@ -165,6 +166,7 @@ int kl_crash_init(void)
 	anchor->abi_version = KL_ABI_VERSION;
 	anchor->clock_hz = kl_clock_hz();
 	anchor->schema_hash = KL_SCHEMA_HASH;
+	anchor->text_address = (unsigned long)_printk;
 	read_boot_id(anchor->boot_id, sizeof(anchor->boot_id));
 	strscpy(anchor->release, init_utsname()->release, sizeof(anchor->release));
 	strscpy(anchor->version, init_utsname()->version, sizeof(anchor->version));
@@ -280,6 +282,8 @@ void kl_crash_destroy(struct kl_session *s)
 		free_of(s, &page->head);
 		cond_resched();
 	}
+	for (u32 i = 0; i < ARRAY_SIZE(s->crash.stacks); i++)
+		kl_crash_region_destroy(s, s->crash.stacks[i]);
 	if (s->crash.page)
 		free_of(s, &s->crash.page->head);
 	s->crash = (struct kl_crash){};
@@ -413,83 +417,119 @@ void kl_crash_remove_block(struct kl_session *s, struct kl_ring_block *block)
 	s->crash.blocks.free = slot;
 }
 
-/* ------------------------------------------------------- metadata */
+/* ------------------------------------------------------- regions */
 
-/* Fill the page that is number @number of the text's chain. */
-static void fill_text(struct kl_crash_text *page, const char *text, u32 bytes, u32 number)
+/* Fill the page that is number @number of the region's chain. */
+static void fill_region(struct kl_crash_region *page, const u8 *memory, u64 bytes, u32 number)
 {
-	const char *from = text - offset_in_page(text);
-	u32 pages = PAGE_ALIGN(offset_in_page(text) + bytes) / PAGE_SIZE;
-	u32 at = number * KL_CRASH_TEXT_WORDS;
+	const u8 *from = memory - offset_in_page(memory);
+	u64 pages = PAGE_ALIGN(offset_in_page(memory) + bytes) / PAGE_SIZE;
+	u64 at = (u64)number * KL_CRASH_REGION_WORDS;
 
 	page->number = number;
 	page->bytes = bytes;
-	page->first = offset_in_page(text);
-	page->n = min_t(u32, pages - at, KL_CRASH_TEXT_WORDS);
+	page->first = offset_in_page(memory);
+	page->n = min_t(u64, pages - at, KL_CRASH_REGION_WORDS);
 	for (u32 i = 0; i < page->n; i++)
 		page->word[i] = address_of(from + (at + i) * PAGE_SIZE);
 }
 
 /**
- * kl_crash_text_create - make pages that lead to a text
+ * kl_crash_region_create - make pages that lead to memory
  * @s: the session
- * @text: in memory of vmalloc(), constant
+ * @kind: what it is
+ * @memory: of kvmalloc() or vmalloc(); for KL_CRASH_METADATA, constant
  * @bytes: its size
  * @why: set on failure
  *
  * Returns the first page, or NULL. Context: may sleep.
  */
-struct kl_crash_text *kl_crash_text_create(struct kl_session *s, const char *text, u32 bytes,
-					   struct kl_error *why)
+struct kl_crash_region *kl_crash_region_create(struct kl_session *s, enum kl_crash_region_kind kind,
+					       const void *memory, u64 bytes, struct kl_error *why)
 {
-	u32 pages = PAGE_ALIGN(offset_in_page(text) + max(bytes, 1u)) / PAGE_SIZE;
-	u64 sum = kl_crash_sum(KL_CRASH_SUM_BEGIN, text, bytes);
+	u64 pages = PAGE_ALIGN(offset_in_page(memory) + max_t(u64, bytes, 1)) / PAGE_SIZE;
 	u64 generation = atomic64_inc_return(&s->crash.generation);
-	struct kl_crash_text *first = NULL;
+	struct kl_crash_region *first = NULL;
 
 	/* From the last to the first, so that each is complete when it is published. */
-	for (u32 number = DIV_ROUND_UP(pages, KL_CRASH_TEXT_WORDS); number--;) {
-		struct kl_crash_text *page = alloc_for(s, why);
+	for (u32 number = DIV_ROUND_UP(pages, KL_CRASH_REGION_WORDS); number--;) {
+		struct kl_crash_region *page = alloc_for(s, why);
 
 		if (!page) {
-			kl_crash_text_destroy(s, first);
+			kl_crash_region_destroy(s, first);
 			return NULL;
 		}
 		memcpy(page->head.uuid, s->uuid, sizeof(s->uuid));
 		page->generation = generation;
-		page->text_sum = sum;
+		page->kind = kind;
 		page->next = first ? virt_to_phys(first) : 0;
-		fill_text(page, text, bytes, number);
-		publish_page(&page->head, KL_CRASH_TEXT, PAGE_SIZE);
+		if (kind == KL_CRASH_METADATA)
+			page->sum = kl_crash_sum(KL_CRASH_SUM_BEGIN, memory, bytes);
+		fill_region(page, memory, bytes, number);
+		publish_page(&page->head, KL_CRASH_REGION, PAGE_SIZE);
 		first = page;
 	}
 	return first;
 }
 
 /**
- * kl_crash_text_publish - make a text the session's metadata
+ * kl_crash_region_publish - make a region the session's one of its kind
  * @s: the session; its lock is held
- * @text: from kl_crash_text_create()
+ * @region: from kl_crash_region_create()
  */
-void kl_crash_text_publish(struct kl_session *s, const struct kl_crash_text *text)
+void kl_crash_region_publish(struct kl_session *s, const struct kl_crash_region *region)
 {
 	lockdep_assert_held(&s->lock);
-	/* K: the text's pages have their magic before the session refers to them. */
+	/* K: the region's pages have their magic before the session refers to them. */
 	smp_wmb();
-	WRITE_ONCE(s->crash.page->metadata, address_of(text));
+	WRITE_ONCE(s->crash.page->region[region->kind], address_of(region));
 }
 
 /**
- * kl_crash_text_destroy - free the pages that lead to a text
- * @s: the session, which refers to another text now, or is being freed
- * @text: from kl_crash_text_create(), or NULL
+ * kl_crash_region_destroy - free the pages that lead to memory
+ * @s: the session, which refers to another region now, or is being freed
+ * @region: from kl_crash_region_create(), or NULL
  */
-void kl_crash_text_destroy(struct kl_session *s, struct kl_crash_text *text)
+void kl_crash_region_destroy(struct kl_session *s, struct kl_crash_region *region)
 {
-	struct kl_crash_text *next;
+	struct kl_crash_region *next;
 
-	for (; text; text = next) {
-		next = text->next ? phys_to_virt(text->next) : NULL;
-		free_of(s, &text->head);
+	for (; region; region = next) {
+		next = region->next ? phys_to_virt(region->next) : NULL;
+		free_of(s, &region->head);
 	}
+}
+
+#define SAME(member) \
+	(offsetof(struct kl_crash_stack, member) == offsetof(struct kl_stack_entry, member))
+static_assert(SAME(about) && SAME(at) && SAME(state) &&
+	      sizeof(struct kl_crash_stack) == sizeof(struct kl_stack_entry) &&
+	      KL_CRASH_STACK_READY == KL_STACK_READY);
+
+/**
+ * kl_crash_add_stacks - add the session's stack traces
+ * @s: the session, whose lock is held and which has none yet
+ * @table: the table
+ * @why: set on failure; nothing has changed then
+ *
+ * Returns 0 or a negative errno. Context: may sleep.
+ */
+int kl_crash_add_stacks(struct kl_session *s, const struct kl_stack_table *table,
+			struct kl_error *why)
+{
+	struct kl_crash_region **of = s->crash.stacks;
+
+	of[0] = kl_crash_region_create(s, KL_CRASH_STACKS, table->entry,
+				       (u64)table->traces * sizeof(*table->entry), why);
+	of[1] = of[0] ? kl_crash_region_create(s, KL_CRASH_STACK_WORDS, table->word,
+					       (u64)table->words * sizeof(*table->word), why) :
+			NULL;
+	if (!of[1]) {
+		kl_crash_region_destroy(s, of[0]);
+		of[0] = NULL;
+		return why->error ?: -ENOMEM;
+	}
+	kl_crash_region_publish(s, of[1]);
+	kl_crash_region_publish(s, of[0]);
+	return 0;
 }

@@ -14,6 +14,7 @@
 
 struct kl_session;
 struct kl_ring_block;
+struct kl_stack_table;
 
 /* Slots of one kind. @free: unused ones, linked by their second word. */
 struct kl_crash_slots {
@@ -26,7 +27,8 @@ struct kl_crash_slots {
  * @first, @last: of the chain of pages with slots, whatever their kind; under size_lock
  * @rings, @blocks: slots in these pages; under size_lock
  * @listed: where the anchor lists @page; NULL: nowhere
- * @generation: of the newest metadata
+ * @stacks: regions of its stack traces, or NULL
+ * @generation: of the newest region
  */
 struct kl_crash {
 	struct kl_crash_session *page;
@@ -35,6 +37,7 @@ struct kl_crash {
 	struct kl_crash_slots rings;
 	struct kl_crash_slots blocks;
 	u64 *listed;
+	struct kl_crash_region *stacks[2];
 	atomic64_t generation;
 };
 
@@ -54,9 +57,11 @@ int kl_crash_add_block(struct kl_session *s, u32 cpu, struct kl_ring_block *bloc
 		       struct kl_error *why);
 void kl_crash_remove_block(struct kl_session *s, struct kl_ring_block *block);
 
-struct kl_crash_text *kl_crash_text_create(struct kl_session *s, const char *text, u32 bytes,
-					   struct kl_error *why);
-void kl_crash_text_publish(struct kl_session *s, const struct kl_crash_text *text);
-void kl_crash_text_destroy(struct kl_session *s, struct kl_crash_text *text);
+struct kl_crash_region *kl_crash_region_create(struct kl_session *s, enum kl_crash_region_kind kind,
+					       const void *memory, u64 bytes, struct kl_error *why);
+void kl_crash_region_publish(struct kl_session *s, const struct kl_crash_region *region);
+void kl_crash_region_destroy(struct kl_session *s, struct kl_crash_region *region);
+int kl_crash_add_stacks(struct kl_session *s, const struct kl_stack_table *table,
+			struct kl_error *why);
 
 #endif /* KL_CORE_CRASH_H */

@@ -101,7 +101,7 @@ struct kl_rule {
 struct kl_metadata {
 	struct kref ref;
 	struct kl_session *session;
-	struct kl_crash_text *crash;
+	struct kl_crash_region *crash;
 	u32 bytes;
 	char text[];
 };

@@ -14,7 +14,7 @@ static void free_metadata(struct kref *ref)
 {
 	struct kl_metadata *m = container_of(ref, struct kl_metadata, ref);
 
-	kl_crash_text_destroy(m->session, m->crash);
+	kl_crash_region_destroy(m->session, m->crash);
 	kl_memory_uncharge(&m->session->payer, PAGE_ALIGN(sizeof(*m) + m->bytes));
 	vfree(m);
 }
@@ -64,7 +64,7 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 		kl_metadata_put(new);
 		return kl_fail(why, -EFAULT, "cannot read the metadata from user memory");
 	}
-	new->crash = kl_crash_text_create(s, new->text, new->bytes, why);
+	new->crash = kl_crash_region_create(s, KL_CRASH_METADATA, new->text, new->bytes, why);
 	if (!new->crash) {
 		kl_metadata_put(new);
 		return why->error;
@@ -72,7 +72,7 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 	mutex_lock(&s->lock);
 	old = s->defs.metadata;
 	s->defs.metadata = new;
-	kl_crash_text_publish(s, new->crash);
+	kl_crash_region_publish(s, new->crash);
 	mutex_unlock(&s->lock);
 	kl_metadata_put(old);
 	return 0;

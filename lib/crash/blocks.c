@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Collects what the pages of a session lead to: its rings, its blocks and its metadata. Links and
+ * Collects what the pages of a session lead to: its rings and its blocks. Links and
  * sums show what is missing; it is reported, and the rest is used.
  */
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include "../reader/pack.h"
 #include "dump.h"
 
-static bool belongs(const struct kl_dump *dump, const struct kl_dump_found *session,
-		    const struct kl_dump_page *page, enum kl_crash_kind kind)
+bool kl_dump_belongs(const struct kl_dump *dump, const struct kl_dump_found *session,
+		     const struct kl_dump_page *page, enum kl_crash_kind kind)
 {
 	const struct kl_dump_page *anchor = &dump->loads[session->session.machine].page;
 
@@ -221,6 +221,28 @@ static void remove_twins(const struct kl_dump *dump, struct kl_dump_parts *parts
 	parts->n_blocks = n;
 }
 
+static int read_regions(const struct kl_dump *dump, const struct kl_dump_found *session,
+			struct kl_dump_parts *parts)
+{
+	static const char *const names[KL_CRASH_REGIONS] = {
+		[KL_CRASH_METADATA] = "the description of the session's events is",
+		[KL_CRASH_STACKS] = "the session's stack traces are",
+		[KL_CRASH_STACK_WORDS] = "the frames of the session's stack traces are",
+	};
+
+	for (int kind = 0; kind < KL_CRASH_REGIONS; kind++) {
+		int ret = kl_dump_read_region(dump, session, kind, &parts->region[kind]);
+
+		if (ret && ret != -EBADMSG)
+			return ret;
+		if (!ret)
+			continue;
+		parts->damaged++;
+		kl_dump_damaged(dump, "%s damaged", names[kind]);
+	}
+	return 0;
+}
+
 int kl_dump_collect(const struct kl_dump *dump, const struct kl_dump_found *session,
 		    struct kl_dump_parts *parts)
 {
@@ -233,7 +255,7 @@ int kl_dump_collect(const struct kl_dump *dump, const struct kl_dump_found *sess
 		return kl_fail(EBADMSG, "the session has impossible blocks of %u bytes",
 			       session->page.block_bytes);
 	for (size_t i = 0; i < dump->n_pages && !ret; i++)
-		if (belongs(dump, session, &dump->pages[i], KL_CRASH_PIECES))
+		if (kl_dump_belongs(dump, session, &dump->pages[i], KL_CRASH_PIECES))
 			ret = take_pieces(dump, session, parts, &dump->pages[i]);
 	if (ret)
 		return ret;
@@ -241,7 +263,7 @@ int kl_dump_collect(const struct kl_dump *dump, const struct kl_dump_found *sess
 	if (parts->n_blocks)
 		qsort(parts->blocks, parts->n_blocks, sizeof(*parts->blocks), compare_blocks);
 	remove_twins(dump, parts);
-	return kl_dump_read_text(dump, session, parts);
+	return read_regions(dump, session, parts);
 }
 
 void kl_dump_parts_free(struct kl_dump_parts *parts)
@@ -251,123 +273,6 @@ void kl_dump_parts_free(struct kl_dump_parts *parts)
 	free(parts->pieces);
 	free(parts->blocks);
 	free(parts->rings);
-	free(parts->text);
-}
-
-/* ------------------------------------------------------- metadata */
-
-/* The pages of one text. @bytes, @sum: of the text, as all its pages say. */
-struct text {
-	struct kl_crash_text *page;
-	uint64_t generation;
-	char *bytes;
-	size_t length;
-	size_t done;
-};
-
-/* Copy what a page refers to. Returns false if it is damaged. */
-static bool take_text_page(const struct kl_dump *dump, const struct kl_crash_text *page,
-			   struct text *text)
-{
-	if (page->n > KL_CRASH_TEXT_WORDS || page->first >= KL_CRASH_PAGE)
-		return false;
-	for (uint32_t i = 0; i < page->n && text->done < text->length; i++) {
-		size_t skip = page->number || i ? 0 : page->first;
-		size_t part = KL_CRASH_PAGE - skip;
-
-		if (part > text->length - text->done)
-			part = text->length - text->done;
-		if (!kl_image_read(dump->image, page->word[i] + skip, text->bytes + text->done,
-				   part))
-			return false;
-		text->done += part;
-	}
-	return true;
-}
-
-/* Find the page with a number; into @page. */
-static bool find_text_page(const struct kl_dump *dump, const struct kl_dump_found *session,
-			   uint64_t generation, uint32_t number, struct kl_crash_text *page)
-{
-	for (size_t i = 0; i < dump->n_pages; i++)
-		if (belongs(dump, session, &dump->pages[i], KL_CRASH_TEXT) &&
-		    kl_dump_read_page(dump, &dump->pages[i], page) &&
-		    page->generation == generation && page->number == number)
-			return true;
-	return false;
-}
-
-/* The text that the session refers to; if that page is damaged, the newest one. */
-static bool choose_text(const struct kl_dump *dump, const struct kl_dump_found *session,
-			struct text *text)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < dump->n_pages; i++) {
-		if (!belongs(dump, session, &dump->pages[i], KL_CRASH_TEXT) ||
-		    !kl_dump_read_page(dump, &dump->pages[i], text->page))
-			continue;
-		if (!any || text->page->generation > text->generation)
-			text->generation = text->page->generation;
-		any = true;
-		if (dump->pages[i].address == session->page.metadata) {
-			text->generation = text->page->generation;
-			return true;
-		}
-	}
-	return any;
-}
-
-static int read_text(const struct kl_dump *dump, const struct kl_dump_found *session,
-		     struct text *text)
-{
-	if (!choose_text(dump, session, text) ||
-	    !find_text_page(dump, session, text->generation, 0, text->page))
-		return -EBADMSG;
-	text->length = text->page->bytes;
-	if (text->length > KL_METADATA_MAX)
-		return -EBADMSG;
-	text->bytes = malloc(text->length + 1);
-	if (!text->bytes)
-		return kl_fail(ENOMEM, "out of memory");
-	for (uint32_t number = 0; text->done < text->length; number++) {
-		size_t before = text->done;
-
-		if ((number &&
-		     !find_text_page(dump, session, text->generation, number, text->page)) ||
-		    !take_text_page(dump, text->page, text) || text->done == before)
-			return -EBADMSG;
-	}
-	text->bytes[text->length] = 0;
-	if (kl_crash_sum(KL_CRASH_SUM_BEGIN, text->bytes, (uint32_t)text->length) !=
-	    text->page->text_sum)
-		return -EBADMSG;
-	return 0;
-}
-
-int kl_dump_read_text(const struct kl_dump *dump, const struct kl_dump_found *session,
-		      struct kl_dump_parts *parts)
-{
-	struct text text = { .page = malloc(KL_CRASH_PAGE) };
-	int ret;
-
-	if (!session->page.metadata) {
-		free(text.page);
-		return 0;
-	}
-	if (!text.page)
-		return kl_fail(ENOMEM, "out of memory");
-	ret = read_text(dump, session, &text);
-	free(text.page);
-	if (!ret) {
-		parts->text = text.bytes;
-		parts->text_bytes = text.length;
-		return 0;
-	}
-	free(text.bytes);
-	if (ret != -EBADMSG)
-		return ret;
-	parts->damaged++;
-	kl_dump_damaged(dump, "the description of the session's events is damaged");
-	return 0;
+	for (int kind = 0; kind < KL_CRASH_REGIONS; kind++)
+		free(parts->region[kind].bytes);
 }

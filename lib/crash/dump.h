@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A dump and the module's pages in it: find.c finds them, blocks.c collects a session's blocks,
- * cut.c decides which of their records are whole, extract.c writes them.
+ * region.c reads its metadata and stack traces, cut.c decides which records are whole, extract.c
+ * writes them.
  */
 #ifndef KL_LIB_CRASH_DUMP_H
 #define KL_LIB_CRASH_DUMP_H
@@ -77,6 +78,12 @@ struct kl_dump_block {
 	struct kl_abi_block header;
 };
 
+/* Bytes of a session's memory; NULL: none. */
+struct kl_dump_bytes {
+	char *bytes;
+	size_t length;
+};
+
 /* A ring. @found: its page could be read; @sound: what is in it is possible. */
 struct kl_dump_ring {
 	bool found;
@@ -89,7 +96,7 @@ struct kl_dump_ring {
  * @pieces: copies of its pages, which blocks point into
  * @blocks: in use, with possible headers, in order of CPU and sequence number
  * @rings: by CPU
- * @text: of its metadata, to be freed; NULL: none
+ * @region: copies, by kind; to be freed
  * @damaged: blocks and pages that are left out
  */
 struct kl_dump_parts {
@@ -99,8 +106,7 @@ struct kl_dump_parts {
 	size_t n_blocks, blocks_capacity;
 	struct kl_dump_ring *rings;
 	size_t n_rings;
-	char *text;
-	size_t text_bytes;
+	struct kl_dump_bytes region[KL_CRASH_REGIONS];
 	uint64_t damaged;
 };
 
@@ -109,9 +115,23 @@ int kl_dump_collect(const struct kl_dump *dump, const struct kl_dump_found *sess
 		    struct kl_dump_parts *parts);
 void kl_dump_parts_free(struct kl_dump_parts *parts);
 
-/* Read the session's metadata into @parts. Returns 0, also if there is none, or -ENOMEM. */
-int kl_dump_read_text(const struct kl_dump *dump, const struct kl_dump_found *session,
-		      struct kl_dump_parts *parts);
+/* Is a page one of this kind, and of the session? */
+bool kl_dump_belongs(const struct kl_dump *dump, const struct kl_dump_found *session,
+		     const struct kl_dump_page *page, enum kl_crash_kind kind);
+
+/*
+ * Copy a region; a NUL follows. Returns 0, also if there is none, -EBADMSG (it is damaged) or
+ * -ENOMEM.
+ */
+int kl_dump_read_region(const struct kl_dump *dump, const struct kl_dump_found *session,
+			enum kl_crash_region_kind kind, struct kl_dump_bytes *to);
+
+/*
+ * Store the session's stack traces, if there are any, in the trace at @path. Returns 0 or a negative
+ * errno with an error text.
+ */
+int kl_dump_save_stacks(const struct kl_dump *dump, const struct kl_dump_load *load,
+			struct kl_dump_parts *parts, const char *path);
 
 /*
  * Which records of a block are whole.

@@ -101,14 +101,15 @@ static int fit_clock(struct extraction *x)
 static int describe(struct extraction *x)
 {
 	const struct kl_dump_machine *m = &x->load->machine;
+	const struct kl_dump_bytes *text = &x->parts.region[KL_CRASH_METADATA];
 	struct kl_schema *defined = NULL;
 	struct kl_trace_info *info = &x->info;
 	int ret = 0;
 
 	kl_trace_info_init(info);
 	info->hostname[0] = 0;
-	if (x->parts.text) {
-		defined = kl_metadata_parse(x->parts.text, x->parts.text_bytes, info);
+	if (text->bytes) {
+		defined = kl_metadata_parse(text->bytes, text->length, info);
 		if (!defined)
 			kl_dump_damaged(x->dump,
 					"the description of the session's events cannot be "
@@ -338,6 +339,8 @@ int kl_dump_extract(struct kl_dump *dump, size_t session, const char *path,
 	}
 	if (!ret)
 		ret = write_trace(&x, path);
+	if (!ret)
+		ret = kl_dump_save_stacks(dump, x.load, &x.parts, path);
 	counts->damaged = x.parts.damaged;
 	if (!ret && !counts->records)
 		ret = kl_fail(ENODATA, "no record of session %u could be recovered",

@@ -291,7 +291,7 @@ static int add_session(struct kl_dump *dump, size_t machine, const struct kl_dum
 	s->created_ns = read.session.created.realtime_ns;
 	s->began_ns = wall_ns(load, &read.session.created, read.session.began);
 	s->ended_ns = wall_ns(load, &read.session.created, read.session.ended);
-	s->has_metadata = read.session.metadata;
+	s->has_metadata = read.session.region[KL_CRASH_METADATA];
 	return 0;
 }
 

@@ -98,7 +98,7 @@ allowed() {
 	symbolize client reader format symbol block base internal public uapi
 	splice   ptrace symbolize client format symbol block base internal public uapi
 	plan     splice symbolize client format symbol block base internal public uapi
-	crash    reader format base internal public uapi
+	crash    reader format symbol base internal public uapi
 	record   plan splice symbolize client reader format symbol block base internal public uapi
 	report   symbolize client reader format symbol block base internal public uapi
 	monitor  client format symbol base internal public uapi

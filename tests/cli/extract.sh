@@ -28,7 +28,7 @@ for ((i = 0; i < 200; i++)); do echo >/dev/null; done
 "$1" extract /proc/kcore --list --json >list
 "$1" extract /proc/kcore -o memory --json >result 2>messages
 END
-kl record -q --no-dump --overwrite --name extracted -e 'syscall_entry_dup2,mark' -v rss -o whole -- \
+kl record -q --no-dump --overwrite --name extracted -e 'syscall_entry_dup2:stack,mark' -v rss -o whole -- \
 	bash script "$kernlens"
 expect "a flight recorder whose command extracts it" 0
 check "the list has it" jq -e --arg kernel "$(uname -r)" --arg boot "$(</proc/sys/kernel/random/boot_id)" \
@@ -48,6 +48,13 @@ check "they are the first of the recording" cmp extracted.calls <(head -n "$(wc 
 check "at the same times" jq -n -e --slurpfile a extracted.json --slurpfile b whole.json \
 	'[range($a | length) as $i | ($a[$i] | .seconds * 1e9 + .nanoseconds) - ($b[$i] | .seconds * 1e9 + .nanoseconds) | fabs] | max < 1e6'
 check "babeltrace2 reads it" test "$(babeltrace2 "$trace" 2>/dev/null | wc -l)" = "$(wc -l <extracted.calls)"
+stacks() {
+	jq -c 'select(.stacks) | [.stacks.kstack[] | [.address, .symbol, .offset]]' "$1" | sort -u
+}
+stacks extracted.json >extracted.stacks
+stacks whole.json >whole.stacks
+check "its kernel stacks are there, with names" grep -q do_syscall_64 extracted.stacks
+check "the same as in the recording" test -z "$(comm -23 extracted.stacks whole.stacks)"
 kl report syscalls "$trace"
 expect "it can be reported on" 0
 

@@ -19,11 +19,11 @@ from tap import Tap  # noqa: E402
 
 LAST = 1000
 # The emulator may run another processor between the two probes.
-TIME_NS = 50_000_000
+TIME_NS = 200_000_000
 # What an interrupt may record between two probes of the same kind of event.
 NESTED = ("sched_waking", "sched_wakeup")
 REAPED, ZOMBIE = 16, 32
-TIMES = ("seconds", "nanoseconds", "since_ns")
+OTHER = ("seconds", "nanoseconds", "since_ns", "stacks", "variables")
 tap = Tap()
 
 
@@ -42,11 +42,11 @@ def read(kernlens, path):
 
 
 def key(event):
-    """All that is in a record but its time. A task that has ended may be reaped between two probes."""
+    """All that is in a record but its time and stack trace. A task that has ended may be reaped between two probes."""
     fields = event["fields"]
     if fields.get("prev_state") == REAPED:
         event = {**event, "fields": {**fields, "prev_state": ZOMBIE}, "meanings": {"prev_state": "Z"}}
-    return json.dumps({k: v for k, v in event.items() if k not in TIMES}, sort_keys=True)
+    return json.dumps({k: v for k, v in event.items() if k not in OTHER}, sort_keys=True)
 
 
 def time_of(event):
@@ -115,6 +115,14 @@ def compare_cpu(cpu, flight, witness):
              time_of(flight[-1]) >= time_of(witness[-1]) - TIME_NS)
 
 
+def compare_stacks(cpu, flight):
+    """Each context switch has a kernel stack."""
+    switches = [e for e in flight if e["event"] == "sched_switch"]
+    frames = [[f["address"] for f in e.get("stacks", {}).get("kstack", [])] for e in switches]
+    good = sum(bool(f) and all(int(a, 16) >> 47 == 0x1ffff for a in f) for f in frames)
+    tap.same(f"CPU {cpu}: kernel stacks of {len(switches)} context switches", good, len(switches))
+
+
 def main():
     kernlens, flight_path, witness_path = sys.argv[1:4]
     flight, _, printed = read(kernlens, flight_path)
@@ -125,6 +133,7 @@ def main():
     tap.good("there are events", flight)
     for cpu in sorted(set(flight) & set(witness)):
         compare_cpu(cpu, flight[cpu], witness[cpu])
+        compare_stacks(cpu, flight[cpu])
     sys.exit(tap.end())
 
 

@@ -44,27 +44,53 @@ void machine_seal(struct machine *m, void *page, enum kl_crash_kind kind, size_t
 	kl_crash_magic(head->magic);
 }
 
-static void add_text(struct machine *m, const char *text)
+static void add_region(struct machine *m, enum kl_crash_region_kind kind, const void *memory,
+		       size_t bytes)
 {
-	struct kl_crash_text *page = machine_page(m, MACHINE_PAGE);
-	size_t bytes = strlen(text), done = 0;
+	struct kl_crash_region *page = machine_page(m, MACHINE_PAGE);
+	size_t done = 0;
 
 	memcpy(page->head.uuid, m->session->head.uuid, 16);
-	page->generation = 1;
-	page->bytes = (uint32_t)bytes;
-	page->first = 100;
-	page->text_sum = kl_crash_sum(KL_CRASH_SUM_BEGIN, text, (uint32_t)bytes);
+	page->generation = 1 + kind;
+	page->kind = kind;
+	page->bytes = bytes;
+	page->first = 96;
+	if (kind == KL_CRASH_METADATA)
+		page->sum = kl_crash_sum(KL_CRASH_SUM_BEGIN, memory, (uint32_t)bytes);
 	while (done < bytes) {
 		size_t skip = page->n ? 0 : page->first, part = PAGE - skip;
 		uint8_t *to = machine_page(m, MACHINE_PAGE);
 
 		part = part < bytes - done ? part : bytes - done;
-		memcpy(to + skip, text + done, part);
+		memcpy(to + skip, (const uint8_t *)memory + done, part);
 		done += part;
 		page->word[page->n++] = machine_address(m, to);
 	}
-	machine_seal(m, page, KL_CRASH_TEXT, PAGE);
-	m->session->metadata = machine_address(m, page);
+	machine_seal(m, page, KL_CRASH_REGION, PAGE);
+	m->session->region[kind] = machine_address(m, page);
+}
+
+/* Traces 1 to MACHINE_STACKS, of which each has one frame more than the one before. */
+static void add_stacks(struct machine *m)
+{
+	struct kl_crash_stack stacks[MACHINE_STACKS + 2] = {};
+	uint64_t words[MACHINE_STACKS * (MACHINE_STACKS + 1) / 2];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < MACHINE_STACKS; i++) {
+		stacks[i].about.id = i + 1;
+		stacks[i].about.frames = stacks[i].about.certain = (uint8_t)(i + 1);
+		stacks[i].about.kind = KL_STACK_KERNEL;
+		stacks[i].at = n;
+		stacks[i].state = KL_CRASH_STACK_READY;
+		for (uint32_t k = 0; k <= i; k++)
+			words[n++] = 0xffffffff81000000 + 256 * i + k;
+	}
+	/* One was being written. */
+	stacks[MACHINE_STACKS] = stacks[0];
+	stacks[MACHINE_STACKS].state = 0;
+	add_region(m, KL_CRASH_STACKS, stacks, sizeof(stacks));
+	add_region(m, KL_CRASH_STACK_WORDS, words, sizeof(words));
 }
 
 static struct kl_crash_pieces *add_pieces(struct machine *m, enum kl_crash_what what,
@@ -130,7 +156,8 @@ void machine_init(struct machine *m, uint64_t base, const char *text)
 	s->pieces = machine_address(m, m->rings);
 	add_rings(m);
 	if (text)
-		add_text(m, text);
+		add_region(m, KL_CRASH_METADATA, text, strlen(text));
+	add_stacks(m);
 	machine_seal(m, s, KL_CRASH_SESSION, offsetof(struct kl_crash_session, began));
 	m->anchor->session[machine_random(KL_CRASH_ANCHOR_SESSIONS)] = machine_address(m, s);
 }

@@ -10,6 +10,7 @@
 
 #define MACHINE_PAGES 256u
 #define MACHINE_CPUS 2u
+#define MACHINE_STACKS 60u /* more than fit into a page */
 
 /* What a page of the memory is. */
 enum machine_use {

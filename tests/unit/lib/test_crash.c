@@ -49,6 +49,7 @@ struct got {
 	unsigned int events;
 	unsigned int wrong;
 	uint64_t missing; /* as the trace says */
+	unsigned int stacks; /* traces of which all frames are right */
 	bool has[RECORDS_MAX];
 };
 
@@ -164,6 +165,23 @@ static void look_at(const struct made *made, struct got *got, const struct kl_ev
 	got->events++;
 }
 
+static unsigned int count_stacks(const struct kl_trace *trace)
+{
+	const struct kl_stacks *stacks = kl_schema_stacks(kl_trace_schema(trace));
+	unsigned int right = 0;
+
+	for (uint32_t id = 1; id <= MACHINE_STACKS; id++) {
+		const struct kl_stack *stack = kl_stacks_get(stacks, id);
+		unsigned int k = 0;
+
+		while (stack && k < stack->n &&
+		       stack->frame[k].address == 0xffffffff81000000 + 256 * (id - 1) + k)
+			k++;
+		right += stack && stack->n == id && k == id;
+	}
+	return right + (kl_stacks_count(stacks) > MACHINE_STACKS);
+}
+
 static void read_trace(const struct made *made, struct got *got, const char *path)
 {
 	struct kl_trace *trace = kl_trace_open(path);
@@ -181,6 +199,7 @@ static void read_trace(const struct made *made, struct got *got, const char *pat
 	counts = kl_trace_counted(trace);
 	got->missing = counts->corrupt + counts->damaged + counts->discarded + counts->overwritten +
 		       counts->unstored + counts->unseen;
+	got->stacks = count_stacks(trace);
 	kl_trace_close(trace);
 }
 
@@ -227,7 +246,7 @@ static struct got *extract_elf(const struct made *made)
 static bool is_whole(const struct made *made, const struct got *got)
 {
 	bool whole = !got->error && !got->notices && !got->wrong && got->events == made->n &&
-		     got->sessions == 1;
+		     got->sessions == 1 && got->stacks == MACHINE_STACKS;
 
 	if (!whole)
 		printf("# error %d, %u notices, %u wrong, %u of %u events: %s\n", got->error,
