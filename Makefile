@@ -63,6 +63,7 @@ include tests/kernel/kernel.mk
 include tests/cli/cli.mk
 -include tests/events/events.mk
 include tests/block/block.mk
+include tests/crash/crash.mk
 include tests/fuzz/fuzz.mk
 include tests/view/view.mk
 
@@ -280,7 +281,7 @@ packages:
 	packaging/build $(BUILD)/packages
 	ls $(BUILD)/packages/*.deb
 
-test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests view-tests
+test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests crash-tests view-tests
 
 clean:
 	rm -rf $(BUILD)

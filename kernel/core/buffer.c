@@ -55,6 +55,7 @@ static struct page *page_of(const u8 *memory, unsigned long offset)
 
 static void free_block(struct kl_session *s, struct kl_ring_block *block)
 {
+	kl_crash_remove_block(s, block);
 	free_memory(block->memory, s->block_bytes);
 	kfree(block);
 }
@@ -74,29 +75,35 @@ static bool is_mapped(const struct kl_session *s, const struct kl_ring_block *bl
 	return false;
 }
 
-static struct kl_ring_block *create_block(struct kl_session *s, int cpu)
+static struct kl_ring_block *create_block(struct kl_session *s, int cpu, struct kl_error *why)
 {
 	struct kl_ring_block *block = kzalloc(sizeof(*block), GFP_KERNEL_ACCOUNT);
+	int error;
 
 	if (!block)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	block->memory = alloc_memory(s->block_bytes, cpu_to_node(cpu));
+	/* Readers of a block that no ring has yet find it unused, also after a crash. */
 	if (block->memory)
+		((struct kl_abi_block *)block->memory)->seq = KL_SEQ_NONE;
+	error = block->memory ? kl_crash_add_block(s, cpu, block, why) : -ENOMEM;
+	if (!error)
 		return block;
+	free_memory(block->memory, s->block_bytes);
 	kfree(block);
-	return NULL;
+	return ERR_PTR(error);
 }
 
-static int add_block(struct kl_session *s, int cpu)
+static int add_block(struct kl_session *s, int cpu, struct kl_error *why)
 {
 	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
 	struct kl_ring_block *block;
 	int error;
 
 	lockdep_assert_held(&s->size_lock);
-	block = create_block(s, cpu);
-	if (!block)
-		return -ENOMEM;
+	block = create_block(s, cpu, why);
+	if (IS_ERR(block))
+		return PTR_ERR(block);
 	down_write(&s->blocks_lock);
 	block->index = c->next_index;
 	/*
@@ -193,13 +200,14 @@ static u64 missing(const struct kl_session *s)
  * Add the blocks that a CPU's ring lacks, which have been charged. Stops early if the session is
  * closed, so that its creator does not wait.
  */
-static int fill_cpu(struct kl_session *s, int cpu)
+static int fill_cpu(struct kl_session *s, int cpu, struct kl_error *why)
 {
 	int error = 0;
 
 	while (!error && missing_of(s, cpu)) {
-		error = READ_ONCE(s->closed) || fatal_signal_pending(current) ? -EINTR :
-										add_block(s, cpu);
+		error = READ_ONCE(s->closed) || fatal_signal_pending(current) ?
+				-EINTR :
+				add_block(s, cpu, why);
 		cond_resched();
 	}
 	return error;
@@ -221,7 +229,7 @@ static int fill_cpus(struct kl_session *s, struct kl_error *why)
 		return error;
 	before = set_active_memcg(s->memcg);
 	for_each_possible_cpu(cpu) {
-		error = fill_cpu(s, cpu);
+		error = fill_cpu(s, cpu, why);
 		if (error)
 			break;
 	}
@@ -275,7 +283,7 @@ static u64 rings_bytes(const struct kl_session *s)
 				      PAGE_ALIGN(kl_ring_shared_bytes(map_size)));
 }
 
-static int create_ring(struct kl_session *s, int cpu)
+static int create_ring(struct kl_session *s, int cpu, struct kl_error *why)
 {
 	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
 	u32 map_size = roundup_pow_of_two(s->blocks_max);
@@ -294,11 +302,11 @@ static int create_ring(struct kl_session *s, int cpu)
 	if (!window || !shared) {
 		kvfree(window);
 		vfree(shared);
-		return -ENOMEM;
+		return kl_fail(why, -ENOMEM, "no memory for a session");
 	}
 	kl_ring_init(&c->ring, shared, window, map_size, s->block_bytes, cpu,
 		     s->mode == KL_MODE_OVERWRITE, &header);
-	return 0;
+	return kl_crash_add_ring(s, cpu, shared, why);
 }
 
 /**
@@ -318,9 +326,9 @@ int kl_buffer_create(struct kl_session *s, struct kl_error *why)
 	if (!s->cpu)
 		return kl_fail(why, -ENOMEM, "no memory for a session");
 	for_each_possible_cpu(cpu) {
-		error = create_ring(s, cpu);
+		error = create_ring(s, cpu, why);
 		if (error)
-			return kl_fail(why, error, "no memory for a session");
+			return error;
 	}
 	mutex_lock(&s->size_lock);
 	error = fill_cpus(s, why);

@@ -96,10 +96,12 @@ struct kl_rule {
  * struct kl_metadata - text that describes what a session defines
  * @ref: references of the session and of calls that copy it
  * @session: charged for it; outlives it
+ * @crash: pages that lead to it after a crash
  */
 struct kl_metadata {
 	struct kref ref;
 	struct kl_session *session;
+	struct kl_crash_region *crash;
 	u32 bytes;
 	char text[];
 };

@@ -19,6 +19,7 @@
 #include "../base/error.h"
 #include "../ring/ring.h"
 #include "account.h"
+#include "crash.h"
 #include "deferred.h"
 #include "meter.h"
 #include "notify.h"
@@ -195,6 +196,7 @@ struct kl_stack_limits {
  *             @blocks_lock
  * @fill: adds blocks for CPUs that have come online
  * @blocks_lock: held for reading while a block is read, for writing while blocks are added or freed
+ * @crash: pages that lead to all of it after a crash
  * @retired: blocks that were removed while they were mapped; under @blocks_lock
  * @list: entry in the list of all sessions, under that list's lock
  * @gated: entry in gate.c's list of running sessions with a gate
@@ -260,6 +262,7 @@ struct kl_session {
 	struct mutex size_lock; /* serializes changes of the buffers' size */
 	struct work_struct fill;
 	struct rw_semaphore blocks_lock;
+	struct kl_crash crash;
 	struct kl_ring_block *retired;
 	struct list_head list;
 	struct list_head gated;

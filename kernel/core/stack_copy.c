@@ -99,6 +99,12 @@ int kl_stacks_prepare(struct kl_session *s, struct kl_error *why)
 		kl_memory_uncharge(&s->payer, bytes_of(&size));
 		return kl_fail(why, -ENOMEM, "no memory for stack traces");
 	}
+	error = kl_crash_add_stacks(s, &stacks->table, why);
+	if (error) {
+		kl_stacks_destroy(stacks);
+		kl_memory_uncharge(&s->payer, bytes_of(&size));
+		return error;
+	}
 	/*
 	 * Probes may be running. Pairs with the acquires in kl_stack_kernel_until, kl_stack_user
 	 * and kl_stacks_call.

@@ -18,6 +18,7 @@ struct kl_ring_block {
 	struct kl_ring_block *next;
 	u8 *memory; /* block_bytes, begins with struct kl_abi_block */
 	u32 index; /* identifies it to readers; never used twice in a ring */
+	u64 *slot; /* where core/crash.c lists it; the ring does not use it */
 };
 
 /**

@@ -14,6 +14,7 @@ static void free_metadata(struct kref *ref)
 {
 	struct kl_metadata *m = container_of(ref, struct kl_metadata, ref);
 
+	kl_crash_region_destroy(m->session, m->crash);
 	kl_memory_uncharge(&m->session->payer, PAGE_ALIGN(sizeof(*m) + m->bytes));
 	vfree(m);
 }
@@ -58,13 +59,20 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 	kref_init(&new->ref);
 	new->session = s;
 	new->bytes = m->bytes;
+	new->crash = NULL;
 	if (copy_from_user(new->text, u64_to_user_ptr(m->text), m->bytes)) {
 		kl_metadata_put(new);
 		return kl_fail(why, -EFAULT, "cannot read the metadata from user memory");
 	}
+	new->crash = kl_crash_region_create(s, KL_CRASH_METADATA, new->text, new->bytes, why);
+	if (!new->crash) {
+		kl_metadata_put(new);
+		return why->error;
+	}
 	mutex_lock(&s->lock);
 	old = s->defs.metadata;
 	s->defs.metadata = new;
+	kl_crash_region_publish(s, new->crash);
 	mutex_unlock(&s->lock);
 	kl_metadata_put(old);
 	return 0;

@@ -117,6 +117,7 @@ static void free_session(struct kref *ref)
 	list_del_init(&s->list);
 	mutex_unlock(&sessions_lock);
 	cancel_work_sync(&s->fill);
+	kl_crash_withdraw(s);
 	kl_watchdog_forget(s);
 	kl_deferred_deinit(&s->deferred);
 	kl_notify_deinit(&s->notify);
@@ -132,6 +133,7 @@ static void free_session(struct kref *ref)
 	kl_taskset_destroy(s->unread);
 	kl_taskset_destroy(s->watched);
 	kl_session_defs_deinit(s);
+	kl_crash_destroy(s);
 	kvfree(rcu_dereference_protected(s->actions, true));
 	kvfree(s->replaced);
 	kvfree(s->idle);
@@ -211,11 +213,14 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 	if (!error && xa_alloc_cyclic(&ids, &s->id, s, xa_limit_32b, &next_id, GFP_KERNEL) < 0)
 		error = kl_fail(why, -ENOMEM, "no memory for a session");
 	if (!error)
+		error = kl_crash_create(s, why);
+	if (!error)
 		error = kl_buffer_create(s, why);
 	if (error) {
 		kl_session_put(s);
 		return ERR_PTR(error);
 	}
+	kl_crash_publish(s);
 	publish(s);
 	return s;
 }
@@ -349,9 +354,15 @@ int kl_sessions_init(void)
 
 	if (error)
 		return error;
+	error = kl_crash_init();
+	if (error) {
+		kl_workers_deinit();
+		return error;
+	}
 	hotplug_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "kernlens:online",
 						  on_cpu_online, NULL);
 	if (hotplug_state < 0) {
+		kl_crash_deinit();
 		kl_workers_deinit();
 		return hotplug_state;
 	}
@@ -366,5 +377,6 @@ void kl_sessions_deinit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);
 	kl_gate_deinit();
+	kl_crash_deinit();
 	kl_workers_deinit();
 }

@@ -172,6 +172,7 @@ static void stop_running(struct kl_session *s, struct kl_actions *actions)
 	s->budget = NULL;
 	rcu_assign_pointer(s->actions, actions);
 	kl_buffer_finish(s, s->ended);
+	kl_crash_ended(s, s->ended);
 	/* Complete the last blocks before this store. Pairs with the smp_rmb() in reader_poll. */
 	smp_store_release(&s->running, false);
 	wake_up_interruptible_all(&s->waiters.wait);
@@ -224,6 +225,7 @@ int kl_session_try_start(struct kl_session *s, u32 *delay, struct kl_error *why)
 		goto unlock;
 	}
 	WRITE_ONCE(s->defs.began, kl_clock());
+	kl_crash_began(s, s->defs.began);
 	rcu_assign_pointer(s->actions, actions);
 	kl_latency_start(s, s->defs.began);
 unlock:

@@ -233,6 +233,7 @@ static void look(struct work_struct *work)
 	struct kl_session *s;
 	u64 now = kl_clock(), sum = 0;
 
+	kl_crash_tick();
 	set_allowed();
 	mutex_lock(&watched_lock);
 	list_for_each_entry(s, &watched, meter.list) {

@@ -239,22 +239,40 @@ static bool defines(const struct kl_record_source *source, const struct kl_plan 
 	       kl_schema_variable(source->schema, 0);
 }
 
-int kl_record_publish(const struct kl_record_source *source, const struct kl_plan *plan)
+static int store(const struct kl_record_source *source, const struct kl_trace_info *info,
+		 int (*write)(struct kl_buffer *buffer, const struct kl_schema *schema,
+			      const struct kl_trace_info *info))
 {
 	struct kl_buffer text = {};
-	struct kl_trace_info info;
-	struct kl_abi_time time;
-	int error;
+	int error = write(&text, source->schema, info);
 
-	if (!defines(source, plan))
-		return 0;
-	error = kl_device_time(source->device, &time);
-	if (!error)
-		error = kl_recorder_describe(source, &time, &info);
-	if (!error)
-		error = kl_metadata_write_defined(&text, source->schema, &info);
 	if (!error)
 		error = kl_session_set_metadata(source->session, text.data, text.length);
 	kl_buffer_deinit(&text);
 	return error;
+}
+
+/*
+ * A flight recorder stores the description of all events: if the machine crashes, a trace can be
+ * made of what is in its memory, whatever the version of the kernlens that does so.
+ */
+int kl_record_publish(const struct kl_record_source *source, const struct kl_plan *plan)
+{
+	bool whole = source->config->mode == KL_MODE_OVERWRITE;
+	struct kl_trace_info info;
+	struct kl_abi_time time;
+	int error;
+
+	if (!whole && !defines(source, plan))
+		return 0;
+	error = kl_device_time(source->device, &time);
+	if (!error)
+		error = kl_recorder_describe(source, &time, &info);
+	if (error)
+		return error;
+	snprintf(info.scope, sizeof(info.scope), "%s", source->scope);
+	info.command = source->command;
+	if (whole && !store(source, &info, kl_metadata_write))
+		return 0;
+	return defines(source, plan) ? store(source, &info, kl_metadata_write_defined) : 0;
 }

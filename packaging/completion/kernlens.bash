@@ -73,7 +73,7 @@ _kernlens_argument() {
 		;;
 	-o | --output | --svg | --html)
 		compopt -o filenames
-		if [[ $command == record || $command == unpack ]]; then
+		if [[ $command == @(record|unpack|extract) ]]; then
 			COMPREPLY=($(compgen -d -- "$current"))
 		else
 			COMPREPLY=($(compgen -f -- "$current"))
@@ -111,7 +111,7 @@ _kernlens_words() {
 		;;
 	history) COMPREPLY=($(compgen -W "print record plot" -- "$current")) ;;
 	help) COMPREPLY=($(compgen -W "$("$program" help --commands)" -- "$current")) ;;
-	print | report | view | export | plot | pack | unpack)
+	print | report | view | export | plot | pack | unpack | extract)
 		[[ $command != report ]] || words="syscalls sleepers events sched io irq mm net states"
 		compopt -o filenames
 		COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))

@@ -76,7 +76,7 @@ complete -c kernlens -n '__kernlens_after -p --pid' -a '(__fish_complete_pids)'
 complete -c kernlens -n '__kernlens_after -u --user' -a '(__fish_complete_users)'
 complete -c kernlens -n '__kernlens_after --cgroup' -a '(__kernlens_cgroups --cgroup 2>/dev/null)'
 complete -c kernlens -n '__kernlens_after --unit' -a '(__kernlens_cgroups --unit 2>/dev/null)'
-complete -c kernlens -n '__kernlens_is print report view export plot pack unpack' -F
+complete -c kernlens -n '__kernlens_is print report view export plot pack unpack extract' -F
 complete -c kernlens -n '__kernlens_is report' -a 'syscalls sleepers events sched io irq mm net states'
 complete -c kernlens -n '__kernlens_is proc set memory' -a '(__fish_complete_pids)'
 complete -c kernlens -n '__kernlens_is help' -a '(kernlens help --commands)'

@@ -35,6 +35,7 @@ layers() {
 	plan     lib/plan/*
 	record   lib/record/*
 	metrics  lib/metrics/*
+	crash    lib/crash/*
 	report   lib/report/*
 	monitor  lib/monitor/*
 	commands cli/commands.def
@@ -103,6 +104,7 @@ allowed() {
 	symbolize client reader format symbol block base internal public uapi
 	splice   ptrace symbolize client format symbol block base internal public uapi
 	plan     splice symbolize client format symbol block base internal public uapi
+	crash    reader format symbol base internal public uapi
 	record   plan splice symbolize client reader format symbol block base internal public uapi
 	report   symbolize client reader format symbol block base internal public uapi
 	monitor  client format symbol base internal public uapi
@@ -136,7 +138,7 @@ allowed() {
 order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
-	base format symbol reader block client ptrace symbolize splice plan record report monitor metrics view
+	base format symbol reader block client ptrace symbolize splice plan crash record report monitor metrics view
 	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc cserve crecord cprofile cwhy clocks cmemory ctrace cli
 	END
 }

@@ -113,11 +113,13 @@ int kl_record_apply_variables(const struct kl_record_source *source, struct kl_p
 
 /**
  * kl_record_publish - store a session's definitions in it, for processes that attach
- * @source: `scope` is not used
+ * @source: of a session that has not been started
  * @plan: applied plan
  *
  * Without them, other processes cannot decode the events, rules and variables that the session
- * defines. Returns 0, also if it defines nothing, or a negative errno with an error text.
+ * defines. In overwrite mode, the description of all other events is stored, too, for a trace that
+ * is extracted after a crash. Returns 0, also if nothing is defined, or a negative errno with an
+ * error text.
  */
 int kl_record_publish(const struct kl_record_source *source, const struct kl_plan *plan);
 

@@ -18,6 +18,7 @@
 #include <kernlens/cgroup_store.h>
 #include <kernlens/compress.h>
 #include <kernlens/config.h>
+#include <kernlens/crash.h>
 #include <kernlens/csv.h>
 #include <kernlens/cursor.h>
 #include <kernlens/detail.h>

@@ -7,6 +7,7 @@
 #   lib-schema   tables, metadata written, parsed and damaged, patterns, clock
 #   lib-trace    directories written, read, damaged, and read by babeltrace 1 and 2
 #   lib-manifest  what is missing after any damage, to the last record
+#   lib-crash    what is extracted from the memory of a crashed machine, whole and damaged
 #   lib-pack     compressed traces and packs: read, unpacked byte for byte, killed, full disk
 #   lib-place    places in a trace, an index of it, search, and traces that change meanwhile
 #   lib-pack_hostile  packs cut, changed, lying; expansion; columns of any contents
@@ -43,7 +44,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest pack pack_hostile place variables print strace profile why why_later reports report_devices locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch metrics http set program path \
+LIB_TEST_NAMES := config schema trace manifest crash pack pack_hostile place variables print strace profile why why_later reports report_devices locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch metrics http set program path \
 	edge hostile folder
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
@@ -67,6 +68,8 @@ $(BUILD)/tests/lib-trace $(BUILD)/tests/lib-trace-asan: tests/unit/lib/babeltrac
 
 $(foreach name,pack pack_hostile place,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/pack.c
+
+$(BUILD)/tests/lib-crash $(BUILD)/tests/lib-crash-asan: tests/unit/lib/machine.c
 
 # The module's ring itself writes what the library reads.
 $(BUILD)/tests/lib-reader $(BUILD)/tests/lib-reader-asan: \

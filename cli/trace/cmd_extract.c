@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kernlens extract: recover traces from the memory of a machine that has crashed. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "../base/cli.h"
+#include "../base/common.h"
+#include "../base/numbers.h"
+#include "../base/output.h"
+
+enum {
+	KEY_FORCE = CLI_KEY_OWN,
+	KEY_LIST,
+	KEY_SESSION,
+};
+
+static const struct cli_option options[] = {
+	{ 'o', "output", "DIR", "directory that gets a trace for each session" },
+	{ KEY_SESSION, "session", "NAME", "only sessions with this name or number" },
+	{ KEY_LIST, "list", NULL, "list the sessions, and extract nothing" },
+	{ KEY_FORCE, "force", NULL, "replace existing traces in DIR" },
+	{ 'i', "input", "FILE", "memory: an ELF core such as /proc/vmcore, or raw bytes" },
+	{},
+};
+
+/* Lines of damage that are printed; the rest are counted. */
+#define DAMAGE_MAX 200
+
+/* @damage: lines about damage so far */
+struct extract {
+	struct kl_dump *dump;
+	const char *output;
+	const char *session;
+	bool force;
+	size_t damage;
+	json_t *json;
+};
+
+static void print_damage(void *context, const char *text)
+{
+	struct extract *x = context;
+
+	if (x->damage++ < DAMAGE_MAX)
+		cli_note("%s", text);
+}
+
+/* Local time with seconds, or "-". */
+static const char *wall(char text[32], uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	if (!ns || !localtime_r(&seconds, &tm) || !strftime(text, 32, "%Y-%m-%d %H:%M:%S", &tm))
+		snprintf(text, 32, "-");
+	return text;
+}
+
+static bool is_wanted(const struct extract *x, const struct kl_dump_session *s)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", s->id);
+	return !x->session || !strcmp(x->session, s->name) || !strcmp(x->session, number);
+}
+
+/* ------------------------------------------------------- list */
+
+static json_t *json_of(const struct extract *x, const struct kl_dump_session *s)
+{
+	const struct kl_dump_machine *m = kl_dump_machine(x->dump, s->machine);
+	json_t *o = json_pack("{s:I, s:o, s:I, s:I, s:s, s:I}", "id", (json_int_t)s->id, "name",
+			      cli_json_text(s->name), "uid", (json_int_t)s->uid, "creator",
+			      (json_int_t)s->creator, "mode",
+			      s->mode == KL_MODE_OVERWRITE ? "overwrite" : "discard", "created_ns",
+			      (json_int_t)s->created_ns);
+	json_t *more = json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "began_ns",
+				 (json_int_t)s->began_ns, "ended_ns", (json_int_t)s->ended_ns,
+				 "alive_ns", (json_int_t)m->alive_ns, "anchor",
+				 (json_int_t)m->anchor, "boot_id", cli_json_text(m->boot_id),
+				 "kernel", cli_json_text(m->release), "hostname",
+				 cli_json_text(m->hostname));
+
+	json_object_update(o, more);
+	json_decref(more);
+	return o;
+}
+
+static void print_machine(const struct kl_dump_machine *m)
+{
+	char time[32];
+
+	printf("%s%s%s, boot %s, up to %s (anchor at 0x%llx)\n",
+	       m->hostname[0] ? m->hostname : "unknown host", m->release[0] ? ": " : "", m->release,
+	       m->boot_id[0] ? m->boot_id : "unknown", wall(time, m->alive_ns),
+	       (unsigned long long)m->anchor);
+}
+
+static int list(const struct extract *x)
+{
+	const struct kl_dump_session *s;
+	const struct kl_dump_machine *m;
+	struct cli_table *table;
+	char began[32], ended[32];
+
+	for (size_t i = 0; cli_settings.json && (s = kl_dump_session(x->dump, i)); i++)
+		if (is_wanted(x, s))
+			json_array_append_new(x->json, json_of(x, s));
+	for (size_t k = 0; !cli_settings.json && (m = kl_dump_machine(x->dump, k)); k++) {
+		print_machine(m);
+		table = cli_table_create(">id|name|>uid|>creator|mode|started|ended");
+		for (size_t i = 0; (s = kl_dump_session(x->dump, i)); i++) {
+			if (s->machine != k || !is_wanted(x, s))
+				continue;
+			cli_table_add(table, "%u", s->id);
+			cli_table_add(table, "%s", s->name);
+			cli_table_add(table, "%u", s->uid);
+			cli_table_add(table, "%d", s->creator);
+			cli_table_add(table, "%s",
+				      s->mode == KL_MODE_OVERWRITE ? "overwrite" : "discard");
+			cli_table_add(table, "%s", wall(began, s->began_ns));
+			cli_table_add(table, "%s", wall(ended, s->ended_ns));
+		}
+		cli_table_print(table, stdout, 2);
+	}
+	return CLI_OK;
+}
+
+/* ------------------------------------------------------- extract */
+
+/*
+ * A file name for a session's trace: its name and number; with the anchor's address, too, if there
+ * is more than one machine.
+ */
+static char *name_of(const struct extract *x, const struct kl_dump_session *s)
+{
+	char *name = cli_format("%s-%u", s->name[0] ? s->name : "session", s->id), *path;
+
+	for (char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("._-+", *c))
+			*c = '_';
+	if (name[0] == '.')
+		name[0] = '_';
+	if (kl_dump_machine(x->dump, 1))
+		path = cli_format("%s/%s@%llx", x->output, name,
+				  (unsigned long long)kl_dump_machine(x->dump, s->machine)->anchor);
+	else
+		path = cli_format("%s/%s", x->output, name);
+	free(name);
+	return path;
+}
+
+static void report(struct extract *x, const struct kl_dump_session *s, const char *path,
+		   const struct kl_dump_counts *counts)
+{
+	json_t *o;
+
+	if (!cli_settings.json) {
+		cli_note("%s: %llu records in %llu blocks%s", path,
+			 (unsigned long long)counts->records, (unsigned long long)counts->blocks,
+			 counts->damaged ? "; some are damaged, see above" : "");
+		return;
+	}
+	o = json_of(x, s);
+	json_object_set_new(o, "trace", cli_json_text(path));
+	json_object_set_new(o, "records", json_integer((json_int_t)counts->records));
+	json_object_set_new(o, "blocks", json_integer((json_int_t)counts->blocks));
+	json_object_set_new(o, "cut", json_integer((json_int_t)counts->cut));
+	json_object_set_new(o, "damaged", json_integer((json_int_t)counts->damaged));
+	json_array_append_new(x->json, o);
+}
+
+static int extract_one(struct extract *x, size_t i, const struct kl_dump_session *s)
+{
+	struct kl_dump_counts counts;
+	char *path = name_of(x, s);
+	int error = kl_record_clear(path, x->force);
+
+	if (!error)
+		error = kl_dump_extract(x->dump, i, path, &counts);
+	if (!error)
+		report(x, s, path, &counts);
+	else if (error == -EEXIST || error == -ENOTEMPTY)
+		cli_error(error, "%s; --force replaces it", kl_error_text());
+	else
+		cli_library_error(error, "session %u (%s)", s->id, s->name);
+	/* A session without records is no failure of the others, nor is its empty trace of use. */
+	if (error == -ENODATA)
+		kl_record_discard(path);
+	free(path);
+	return error;
+}
+
+static int extract(struct extract *x)
+{
+	const struct kl_dump_session *s;
+	size_t wanted = 0, done = 0;
+	bool failed = false;
+
+	if (mkdir(x->output, 0700) && errno != EEXIST)
+		return cli_error(-errno, "cannot create %s: %s", x->output, strerror(errno));
+	for (size_t i = 0; (s = kl_dump_session(x->dump, i)); i++) {
+		int error;
+
+		if (!is_wanted(x, s))
+			continue;
+		wanted++;
+		error = extract_one(x, i, s);
+		done += !error;
+		failed |= error && error != -ENODATA;
+	}
+	if (x->damage > DAMAGE_MAX)
+		cli_note("%zu more things are damaged", x->damage - DAMAGE_MAX);
+	if (!wanted && x->session)
+		return cli_error(-ENOENT, "no session is called %s; --list shows them", x->session);
+	if (!wanted)
+		return cli_error(-ENOENT, "there was no session when the machine stopped");
+	return done && !failed ? CLI_OK : CLI_FAILED;
+}
+
+static int run(struct extract *x, const char *path, bool only_list)
+{
+	const struct kl_dump_ops ops = { print_damage, x };
+	int status;
+
+	cli_busy("searching the memory");
+	x->dump = kl_dump_open(path, &ops);
+	cli_busy(NULL);
+	if (!x->dump)
+		return cli_library_error(-errno, NULL);
+	x->json = json_array();
+	status = only_list ? list(x) : extract(x);
+	if (cli_settings.json && status == CLI_OK)
+		status = cli_json_write(x->json);
+	else
+		json_decref(x->json);
+	kl_dump_close(x->dump);
+	return status;
+}
+
+static int exec_extract(const struct cli_command *self, int argc, char **argv)
+{
+	struct extract x = {};
+	struct cli_parser parser;
+	const char *path = NULL;
+	bool only_list = false;
+	int key;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser))) {
+		if (key == 'o')
+			x.output = parser.arg;
+		else if (key == KEY_SESSION)
+			x.session = parser.arg;
+		else if (key == KEY_LIST)
+			only_list = true;
+		else if (key == KEY_FORCE)
+			x.force = true;
+		else if (key == 'i')
+			path = parser.arg;
+	}
+	if (parser.n_words + !!path != 1)
+		cli_usage_error(self, "expected one file with the memory of a machine");
+	if (!path)
+		path = parser.words[0];
+	if (!x.output && !only_list)
+		cli_usage_error(self, "no directory is given for the traces (-o DIR)");
+	return run(&x, path, only_list);
+}
+
+const struct cli_command_ops cmd_extract = {
+	.options = options,
+	.text = "Finds the sessions of the kernlens module in the memory of a crashed machine, and\n"
+		"writes a trace of what was in their buffers. FILE is an ELF core (/proc/vmcore,\n"
+		"or what QEMU and makedumpfile -E write), or the bytes of physical memory. It may\n"
+		"be damaged: what cannot be used is named, and the rest is extracted.\n"
+		"\n"
+		"  kernlens extract /proc/vmcore -o /var/crash/traces\n"
+		"  kernlens extract memory.elf --list\n"
+		"  kernlens print traces/flight-1\n",
+	.exec = exec_extract,
+};

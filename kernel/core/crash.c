@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Keeps the pages of uapi/crash.h. No code reads them while the machine runs, so there is no CPU to
+ * synchronize with: a crash stops all CPUs, and the memory then has what they had stored. Every
+ * barrier orders the stores of one CPU, so that no store is in memory before what it refers to.
+ * `anchor_lock` guards the anchor; a session's pages are under its size_lock, and its metadata
+ * under its lock.
+ */
+#include <linux/fs.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/utsname.h>
+#include <linux/vmalloc.h>
+
+#include "../compat/clock.h"
+#include "session.h"
+#include "stack_table.h"
+
+#define TICK_NS NSEC_PER_SEC
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+
+static DEFINE_MUTEX(anchor_lock);
+static struct kl_crash_anchor *anchor;
+static u8 load[16];
+static u64 ticked_ns;
+
+static u64 address_of(const void *memory)
+{
+	if (is_vmalloc_addr(memory))
+		return page_to_phys(vmalloc_to_page(memory)) + offset_in_page(memory);
+	return virt_to_phys((void *)memory);
+}
+
+/* ------------------------------------------------------- pages */
+
+static void *alloc_zeroed(gfp_t flags)
+{
+	struct page *page = alloc_page(flags | __GFP_ZERO | __GFP_NOWARN);
+
+	return page ? page_address(page) : NULL;
+}
+
+/* Make a page with complete constant bytes visible. */
+static void publish_page(struct kl_crash_head *head, enum kl_crash_kind kind, u32 constant)
+{
+	u64 magic[2];
+
+	kl_crash_magic(magic);
+	head->address = virt_to_phys(head);
+	head->anchor = virt_to_phys(anchor);
+	memcpy(head->load, load, sizeof(load));
+	head->kind = kind;
+	head->version = KL_CRASH_VERSION;
+	head->constant = constant - sizeof(*head);
+	head->sum = kl_crash_head_sum(head);
+	/* H: the page is complete before it has a magic that extraction searches for. */
+	smp_wmb();
+	WRITE_ONCE(head->magic[0], magic[0]);
+	WRITE_ONCE(head->magic[1], magic[1]);
+}
+
+static void free_crash_page(struct kl_crash_head *head)
+{
+	WRITE_ONCE(head->magic[0], 0);
+	WRITE_ONCE(head->magic[1], 0);
+	/* I: the page has no magic before its next owner changes the rest. */
+	smp_wmb();
+	free_page((unsigned long)head);
+}
+
+static void *alloc_for(struct kl_session *s, struct kl_error *why)
+{
+	void *page;
+
+	if (kl_memory_charge(&s->payer, kl_memory_size(PAGE_SIZE), why))
+		return NULL;
+	page = alloc_zeroed(GFP_KERNEL_ACCOUNT);
+	if (page)
+		return page;
+	kl_memory_uncharge(&s->payer, kl_memory_size(PAGE_SIZE));
+	kl_fail(why, -ENOMEM, "no memory for a session");
+	return NULL;
+}
+
+static void free_of(struct kl_session *s, struct kl_crash_head *head)
+{
+	free_crash_page(head);
+	kl_memory_uncharge(&s->payer, kl_memory_size(PAGE_SIZE));
+}
+
+/* ------------------------------------------------------- the anchor */
+
+/* Read the clocks, if it is time. */
+static void sample(u64 age_ns)
+{
+	u64 now = ktime_get_ns();
+	struct kl_crash_time *to;
+	struct kl_abi_time time;
+
+	lockdep_assert_held(&anchor_lock);
+	if (ticked_ns && now - ticked_ns < age_ns)
+		return;
+	/* Over the older one: if a crash comes in between, the newer one is still valid. */
+	to = &anchor->now[anchor->now[0].monotonic_ns > anchor->now[1].monotonic_ns];
+	kl_clock_sample(&time);
+	WRITE_ONCE(to->sum, 0);
+	/* J: the sum is invalid before the first word changes, and valid after the last has. */
+	smp_wmb();
+	WRITE_ONCE(to->cycles, time.cycles);
+	WRITE_ONCE(to->monotonic_ns, time.monotonic_ns);
+	WRITE_ONCE(to->realtime_ns, time.realtime_ns);
+	/* J: see above. */
+	smp_wmb();
+	WRITE_ONCE(to->sum, kl_crash_time_sum(to));
+	ticked_ns = now;
+}
+
+/**
+ * kl_crash_tick - note the time, at most once a second
+ *
+ * Called while events are recorded. Extraction gets the clock's rate and the wall time from it.
+ * Context: may sleep.
+ */
+void kl_crash_tick(void)
+{
+	/* Whoever holds it notes the time, or does not need to. */
+	if (!mutex_trylock(&anchor_lock))
+		return;
+	if (anchor)
+		sample(TICK_NS);
+	mutex_unlock(&anchor_lock);
+}
+
+/* The boot id is in no variable that modules can access. It is left empty without /proc. */
+static void read_boot_id(char *text, size_t size)
+{
+	struct file *file = filp_open(BOOT_ID, O_RDONLY, 0);
+	loff_t at = 0;
+	ssize_t bytes;
+
+	if (IS_ERR(file))
+		return;
+	bytes = kernel_read(file, text, size - 1, &at);
+	filp_close(file, NULL);
+	text[bytes > 0 ? bytes : 0] = 0;
+	strim(text);
+}
+
+/**
+ * kl_crash_init - allocate the anchor, before the first session and after the clock
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int kl_crash_init(void)
+{
+	BUILD_BUG_ON(PAGE_SIZE != KL_CRASH_PAGE);
+	anchor = alloc_zeroed(GFP_KERNEL);
+	if (!anchor)
+		return -ENOMEM;
+	get_random_bytes(load, sizeof(load));
+	anchor->page_bytes = PAGE_SIZE;
+	anchor->cpus = nr_cpu_ids;
+	anchor->clock = kl_clock_kind();
+	anchor->abi_version = KL_ABI_VERSION;
+	anchor->clock_hz = kl_clock_hz();
+	anchor->schema_hash = KL_SCHEMA_HASH;
+	anchor->text_address = (unsigned long)_printk;
+	read_boot_id(anchor->boot_id, sizeof(anchor->boot_id));
+	strscpy(anchor->release, init_utsname()->release, sizeof(anchor->release));
+	strscpy(anchor->version, init_utsname()->version, sizeof(anchor->version));
+	strscpy(anchor->hostname, init_utsname()->nodename, sizeof(anchor->hostname));
+	mutex_lock(&anchor_lock);
+	sample(0);
+	mutex_unlock(&anchor_lock);
+	publish_page(&anchor->head, KL_CRASH_ANCHOR, offsetof(struct kl_crash_anchor, now));
+	return 0;
+}
+
+/**
+ * kl_crash_deinit - undo kl_crash_init, after the last session
+ */
+void kl_crash_deinit(void)
+{
+	/* The watchdog still calls kl_crash_tick(). */
+	mutex_lock(&anchor_lock);
+	free_crash_page(&anchor->head);
+	anchor = NULL;
+	mutex_unlock(&anchor_lock);
+}
+
+/* ------------------------------------------------------- sessions */
+
+/**
+ * kl_crash_create - allocate a session's page
+ * @s: a new session with its id, which has no buffers yet
+ * @why: set on failure; kl_crash_destroy() must be called even then
+ *
+ * Context: may sleep.
+ */
+int kl_crash_create(struct kl_session *s, struct kl_error *why)
+{
+	struct kl_crash_session *page = alloc_for(s, why);
+	struct kl_abi_time time;
+
+	if (!page)
+		return why->error ?: -ENOMEM;
+	kl_clock_sample(&time);
+	page->created.cycles = time.cycles;
+	page->created.monotonic_ns = time.monotonic_ns;
+	page->created.realtime_ns = time.realtime_ns;
+	page->created.sum = kl_crash_time_sum(&page->created);
+	memcpy(page->head.uuid, s->uuid, sizeof(s->uuid));
+	page->id = s->id;
+	page->uid = from_kuid(&init_user_ns, s->owner->fsuid);
+	page->creator = s->creator;
+	page->mode = s->mode;
+	page->block_bytes = s->block_bytes;
+	page->blocks_max = s->blocks_max;
+	memcpy(page->name, s->name, sizeof(page->name));
+	s->crash.page = page;
+	return 0;
+}
+
+/**
+ * kl_crash_publish - list a session in the anchor
+ * @s: a session with its buffers
+ *
+ * Context: may sleep.
+ */
+void kl_crash_publish(struct kl_session *s)
+{
+	struct kl_crash_session *page = s->crash.page;
+
+	publish_page(&page->head, KL_CRASH_SESSION, offsetof(struct kl_crash_session, began));
+	mutex_lock(&anchor_lock);
+	for (u32 i = 0; i < KL_CRASH_ANCHOR_SESSIONS && !s->crash.listed; i++)
+		if (!anchor->session[i])
+			s->crash.listed = &anchor->session[i];
+	/* K: the session's page has a magic before the anchor refers to it. */
+	smp_wmb();
+	if (s->crash.listed)
+		WRITE_ONCE(*s->crash.listed, virt_to_phys(page));
+	sample(0);
+	mutex_unlock(&anchor_lock);
+}
+
+/**
+ * kl_crash_withdraw - make extraction skip a session that is being freed
+ * @s: the session, also if it was never published
+ */
+void kl_crash_withdraw(struct kl_session *s)
+{
+	struct kl_crash_session *page = s->crash.page;
+
+	if (!page)
+		return;
+	mutex_lock(&anchor_lock);
+	if (s->crash.listed)
+		WRITE_ONCE(*s->crash.listed, 0);
+	s->crash.listed = NULL;
+	mutex_unlock(&anchor_lock);
+	/* L: the anchor no longer lists the page before the magic is cleared. */
+	smp_wmb();
+	WRITE_ONCE(page->head.magic[0], 0);
+	WRITE_ONCE(page->head.magic[1], 0);
+	/* M: the session cannot be found before its pieces and blocks are freed. */
+	smp_wmb();
+}
+
+/**
+ * kl_crash_destroy - free a session's pages
+ * @s: a withdrawn session, whose blocks and metadata have been removed
+ */
+void kl_crash_destroy(struct kl_session *s)
+{
+	struct kl_crash_pieces *page = s->crash.first, *next;
+
+	for (; page; page = next) {
+		next = page->next ? phys_to_virt(page->next) : NULL;
+		free_of(s, &page->head);
+		cond_resched();
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(s->crash.stacks); i++)
+		kl_crash_region_destroy(s, s->crash.stacks[i]);
+	if (s->crash.page)
+		free_of(s, &s->crash.page->head);
+	s->crash = (struct kl_crash){};
+}
+
+/**
+ * kl_crash_began - note when a session was started
+ * @s: the session; its lock is held
+ * @cycles: clock
+ */
+void kl_crash_began(struct kl_session *s, u64 cycles)
+{
+	lockdep_assert_held(&s->lock);
+	WRITE_ONCE(s->crash.page->ended, 0);
+	WRITE_ONCE(s->crash.page->began, cycles);
+}
+
+/**
+ * kl_crash_ended - note when a session was stopped
+ * @s: the session; its lock is held
+ * @cycles: clock
+ */
+void kl_crash_ended(struct kl_session *s, u64 cycles)
+{
+	lockdep_assert_held(&s->lock);
+	WRITE_ONCE(s->crash.page->ended, cycles);
+}
+
+/* ------------------------------------------------------- slots */
+
+/* Add a page of unused slots to the session's chain. */
+static int add_pieces(struct kl_session *s, struct kl_crash_slots *slots, enum kl_crash_what what,
+		      u32 stride, struct kl_error *why)
+{
+	struct kl_crash_pieces *page = alloc_for(s, why);
+	u64 *next;
+
+	if (!page)
+		return why->error ?: -ENOMEM;
+	memcpy(page->head.uuid, s->uuid, sizeof(s->uuid));
+	page->what = what;
+	page->stride = stride;
+	for (u32 at = 0; at + stride <= KL_CRASH_PIECES_WORDS; at += stride) {
+		next = slots->free;
+		slots->free = &page->word[at];
+		slots->free[1] = (unsigned long)next;
+	}
+	publish_page(&page->head, KL_CRASH_PIECES, offsetof(struct kl_crash_pieces, next));
+	/* K: the page has a magic before the one before it refers to it. */
+	smp_wmb();
+	if (s->crash.last)
+		WRITE_ONCE(s->crash.last->next, virt_to_phys(page));
+	else
+		WRITE_ONCE(s->crash.page->pieces, virt_to_phys(page));
+	if (!s->crash.first)
+		s->crash.first = page;
+	s->crash.last = page;
+	return 0;
+}
+
+/* Put @n pages that begin at @memory into an unused slot, which is returned. */
+static u64 *fill_slot(struct kl_crash_slots *slots, u32 cpu, const u8 *memory, u32 n)
+{
+	u64 *slot = slots->free;
+
+	slots->free = (u64 *)(unsigned long)slot[1];
+	for (u32 i = 0; i < n; i++)
+		WRITE_ONCE(slot[1 + i], address_of(memory + i * PAGE_SIZE));
+	/* N: the addresses are complete before the slot is in use. */
+	smp_wmb();
+	WRITE_ONCE(slot[0], kl_crash_slot(cpu, slot + 1, n));
+	return slot;
+}
+
+/**
+ * kl_crash_add_ring - add a ring's first shared page
+ * @s: a session that is being created
+ * @cpu: of the ring
+ * @shared: the page
+ * @why: set on failure
+ *
+ * Returns 0 or a negative errno. Context: may sleep.
+ */
+int kl_crash_add_ring(struct kl_session *s, u32 cpu, const void *shared, struct kl_error *why)
+{
+	struct kl_crash_slots *slots = &s->crash.rings;
+	int error = slots->free ? 0 : add_pieces(s, slots, KL_CRASH_RINGS, 2, why);
+
+	if (!error)
+		fill_slot(slots, cpu, shared, 1);
+	return error;
+}
+
+/**
+ * kl_crash_add_block - add a block that is about to be given to a ring
+ * @s: the session; its size_lock is held
+ * @cpu: of the ring
+ * @block: the block
+ * @why: set on failure
+ *
+ * Returns 0 or a negative errno. Context: may sleep.
+ */
+int kl_crash_add_block(struct kl_session *s, u32 cpu, struct kl_ring_block *block,
+		       struct kl_error *why)
+{
+	struct kl_crash_slots *slots = &s->crash.blocks;
+	u32 n = s->block_bytes / PAGE_SIZE;
+	int error = slots->free ? 0 : add_pieces(s, slots, KL_CRASH_BLOCKS, 1 + n, why);
+
+	if (!error)
+		block->slot = fill_slot(slots, cpu, block->memory, n);
+	return error;
+}
+
+/**
+ * kl_crash_remove_block - remove a block that is about to be freed
+ * @s: the session; its size_lock is held, or it is being freed
+ * @block: the block, also if it was not added
+ */
+void kl_crash_remove_block(struct kl_session *s, struct kl_ring_block *block)
+{
+	u64 *slot = block->slot;
+
+	if (!slot)
+		return;
+	block->slot = NULL;
+	WRITE_ONCE(slot[0], 0);
+	/* O: the slot is unused before its addresses change, and before the block is freed. */
+	smp_wmb();
+	WRITE_ONCE(slot[1], (unsigned long)s->crash.blocks.free);
+	s->crash.blocks.free = slot;
+}
+
+/* ------------------------------------------------------- regions */
+
+/* Fill the page that is number @number of the region's chain. */
+static void fill_region(struct kl_crash_region *page, const u8 *memory, u64 bytes, u32 number)
+{
+	const u8 *from = memory - offset_in_page(memory);
+	u64 pages = PAGE_ALIGN(offset_in_page(memory) + bytes) / PAGE_SIZE;
+	u64 at = (u64)number * KL_CRASH_REGION_WORDS;
+
+	page->number = number;
+	page->bytes = bytes;
+	page->first = offset_in_page(memory);
+	page->n = min_t(u64, pages - at, KL_CRASH_REGION_WORDS);
+	for (u32 i = 0; i < page->n; i++)
+		page->word[i] = address_of(from + (at + i) * PAGE_SIZE);
+}
+
+/**
+ * kl_crash_region_create - make pages that lead to memory
+ * @s: the session
+ * @kind: what it is
+ * @memory: of kvmalloc() or vmalloc(); for KL_CRASH_METADATA, constant
+ * @bytes: its size
+ * @why: set on failure
+ *
+ * Returns the first page, or NULL. Context: may sleep.
+ */
+struct kl_crash_region *kl_crash_region_create(struct kl_session *s, enum kl_crash_region_kind kind,
+					       const void *memory, u64 bytes, struct kl_error *why)
+{
+	u64 pages = PAGE_ALIGN(offset_in_page(memory) + max_t(u64, bytes, 1)) / PAGE_SIZE;
+	u64 generation = atomic64_inc_return(&s->crash.generation);
+	struct kl_crash_region *first = NULL;
+
+	/* From the last to the first, so that each is complete when it is published. */
+	for (u32 number = DIV_ROUND_UP(pages, KL_CRASH_REGION_WORDS); number--;) {
+		struct kl_crash_region *page = alloc_for(s, why);
+
+		if (!page) {
+			kl_crash_region_destroy(s, first);
+			return NULL;
+		}
+		memcpy(page->head.uuid, s->uuid, sizeof(s->uuid));
+		page->generation = generation;
+		page->kind = kind;
+		page->next = first ? virt_to_phys(first) : 0;
+		if (kind == KL_CRASH_METADATA)
+			page->sum = kl_crash_sum(KL_CRASH_SUM_BEGIN, memory, bytes);
+		fill_region(page, memory, bytes, number);
+		publish_page(&page->head, KL_CRASH_REGION, PAGE_SIZE);
+		first = page;
+	}
+	return first;
+}
+
+/**
+ * kl_crash_region_publish - make a region the session's one of its kind
+ * @s: the session; its lock is held
+ * @region: from kl_crash_region_create()
+ */
+void kl_crash_region_publish(struct kl_session *s, const struct kl_crash_region *region)
+{
+	lockdep_assert_held(&s->lock);
+	/* K: the region's pages have their magic before the session refers to them. */
+	smp_wmb();
+	WRITE_ONCE(s->crash.page->region[region->kind], address_of(region));
+}
+
+/**
+ * kl_crash_region_destroy - free the pages that lead to memory
+ * @s: the session, which refers to another region now, or is being freed
+ * @region: from kl_crash_region_create(), or NULL
+ */
+void kl_crash_region_destroy(struct kl_session *s, struct kl_crash_region *region)
+{
+	struct kl_crash_region *next;
+
+	for (; region; region = next) {
+		next = region->next ? phys_to_virt(region->next) : NULL;
+		free_of(s, &region->head);
+	}
+}
+
+#define SAME(member) \
+	(offsetof(struct kl_crash_stack, member) == offsetof(struct kl_stack_entry, member))
+static_assert(SAME(about) && SAME(at) && SAME(state) &&
+	      sizeof(struct kl_crash_stack) == sizeof(struct kl_stack_entry) &&
+	      KL_CRASH_STACK_READY == KL_STACK_READY);
+
+/**
+ * kl_crash_add_stacks - add the session's stack traces
+ * @s: the session, whose lock is held and which has none yet
+ * @table: the table
+ * @why: set on failure; nothing has changed then
+ *
+ * Returns 0 or a negative errno. Context: may sleep.
+ */
+int kl_crash_add_stacks(struct kl_session *s, const struct kl_stack_table *table,
+			struct kl_error *why)
+{
+	struct kl_crash_region **of = s->crash.stacks;
+
+	of[0] = kl_crash_region_create(s, KL_CRASH_STACKS, table->entry,
+				       (u64)table->traces * sizeof(*table->entry), why);
+	of[1] = of[0] ? kl_crash_region_create(s, KL_CRASH_STACK_WORDS, table->word,
+					       (u64)table->words * sizeof(*table->word), why) :
+			NULL;
+	if (!of[1]) {
+		kl_crash_region_destroy(s, of[0]);
+		of[0] = NULL;
+		return why->error ?: -ENOMEM;
+	}
+	kl_crash_region_publish(s, of[1]);
+	kl_crash_region_publish(s, of[0]);
+	return 0;
+}

@@ -1,0 +1,79 @@
+# shellcheck shell=bash disable=SC2154,SC2016
+# SPDX-License-Identifier: GPL-2.0
+# One kernel: what is tested here does not depend on its version.
+# Traces from memory. That of the running machine, /proc/kcore, is an ELF core, too: what sessions have
+# is extracted while they exist. tests/crash tests machines that have crashed.
+
+kl extract /nowhere -o t
+expect "a file that is not there" 1
+says err '/nowhere'
+kl extract
+expect "no file" 2
+kl extract /proc/kcore
+expect "no directory" 2
+says err '-o DIR'
+head -c 100000 /dev/zero >zeros
+kl extract zeros -o t
+expect "memory without the module" 1
+says err 'nothing of the kernlens module'
+printf 'KDUMP   %0100d' 0 >compressed
+kl extract compressed -o t
+expect "a compressed dump" 1
+says err 'makedumpfile -E'
+check "nothing is created" test ! -e t
+
+# A loop of the shell: no process begins or ends in it.
+cat >script <<'END'
+for ((i = 0; i < 200; i++)); do echo >/dev/null; done
+"$1" extract /proc/kcore --list --json >list
+"$1" extract /proc/kcore -o memory --json >result 2>messages
+END
+kl record -q --no-dump --overwrite --name extracted -e 'syscall_entry_dup2:stack,mark' -v rss -o whole -- \
+	bash script "$kernlens"
+expect "a flight recorder whose command extracts it" 0
+check "the list has it" jq -e --arg kernel "$(uname -r)" --arg boot "$(</proc/sys/kernel/random/boot_id)" \
+	'length == 1 and (.[0] | .name == "extracted" and .mode == "overwrite" and .uid == 0 and .began_ns > .created_ns
+	 and .ended_ns == 0 and .kernel == $kernel and .boot_id == $boot)' list
+check "its records are extracted" jq -e 'length == 1 and .[0].records >= 400 and .[0].damaged == 0' result
+trace=$(jq -r '.[0].trace' result)
+"$kernlens" print --format json "$trace" >extracted.json
+"$kernlens" print --format json whole >whole.json
+calls() {
+	jq -c 'select(.event) | [.cpu, .tid, .comm, .event, .fields, .variables]' "$1"
+}
+calls extracted.json >extracted.calls
+calls whole.json >whole.calls
+check "each call is there once" test "$(jq -s '[.[] | select(.tid > 0 and .event == "syscall_entry_dup2")] | length' extracted.json)" -ge 400
+check "they are the first of the recording" cmp extracted.calls <(head -n "$(wc -l <extracted.calls)" whole.calls)
+check "at the same times" jq -n -e --slurpfile a extracted.json --slurpfile b whole.json \
+	'[range($a | length) as $i | ($a[$i] | .seconds * 1e9 + .nanoseconds) - ($b[$i] | .seconds * 1e9 + .nanoseconds) | fabs] | max < 1e6'
+check "babeltrace2 reads it" test "$(babeltrace2 "$trace" 2>/dev/null | wc -l)" = "$(wc -l <extracted.calls)"
+stacks() {
+	jq -c 'select(.stacks) | [.stacks.kstack[] | [.address, .symbol, .offset]]' "$1" | sort -u
+}
+stacks extracted.json >extracted.stacks
+stacks whole.json >whole.stacks
+check "its kernel stacks are there, with names" grep -q do_syscall_64 extracted.stacks
+check "the same as in the recording" test -z "$(comm -23 extracted.stacks whole.stacks)"
+kl report syscalls "$trace"
+expect "it can be reported on" 0
+
+cat >script <<'END'
+"$1" extract /proc/kcore -o memory --session other 2>messages
+echo $? >status
+"$1" extract /proc/kcore -o memory --session again 2>>messages
+"$1" extract /proc/kcore -o memory --session again 2>>messages
+"$1" extract /proc/kcore -o memory --session again --force 2>>messages
+echo $? >>status
+END
+kl record -q --no-dump --name again -e syscall_entry_dup2 -o second -- bash script "$kernlens"
+expect "a recording in discard mode" 0
+check "a session that does not exist is an error" test "$(head -n 1 status)" = 1
+check "and is named" grep -q 'no session is called other' messages
+check "an existing trace is not replaced" grep -q -- '--force replaces it' messages
+check "but with --force" test "$(tail -n 1 status)" = 0
+check "its events are known although it has no description" \
+	bash -c '"$1" print memory/again-* | grep -q syscall_entry_dup2' - "$kernlens"
+kl extract /proc/kcore -o memory
+expect "without a session" 1
+says err 'there was no session'
