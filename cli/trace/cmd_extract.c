@@ -273,8 +273,8 @@ static int exec_extract(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command_ops cmd_extract = {
 	.options = options,
-	.text = "Finds the sessions of the kernlens module in the memory of a crashed machine, and\n"
-		"writes a trace of what was in their buffers. FILE is an ELF core (/proc/vmcore,\n"
+	.text = "Finds the sessions of the kernlens module in the memory of a crashed machine,\n"
+		"and writes a trace of what was in their buffers. FILE is an ELF core (/proc/vmcore,\n"
 		"or what QEMU and makedumpfile -E write), or the bytes of physical memory. It may\n"
 		"be damaged: what cannot be used is named, and the rest is extracted.\n"
 		"\n"

@@ -500,11 +500,11 @@ void kl_crash_region_destroy(struct kl_session *s, struct kl_crash_region *regio
 	}
 }
 
-#define SAME(member) \
-	(offsetof(struct kl_crash_stack, member) == offsetof(struct kl_stack_entry, member))
-static_assert(SAME(about) && SAME(at) && SAME(state) &&
-	      sizeof(struct kl_crash_stack) == sizeof(struct kl_stack_entry) &&
-	      KL_CRASH_STACK_READY == KL_STACK_READY);
+static_assert(offsetof(struct kl_crash_stack, about) == offsetof(struct kl_stack_entry, about));
+static_assert(offsetof(struct kl_crash_stack, at) == offsetof(struct kl_stack_entry, at));
+static_assert(offsetof(struct kl_crash_stack, state) == offsetof(struct kl_stack_entry, state));
+static_assert(sizeof(struct kl_crash_stack) == sizeof(struct kl_stack_entry));
+static_assert((int)KL_CRASH_STACK_READY == (int)KL_STACK_READY);
 
 /**
  * kl_crash_add_stacks - add the session's stack traces

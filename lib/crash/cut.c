@@ -47,7 +47,8 @@ static void begin(struct walk *w, const struct kl_schema *schema,
 	*w = (struct walk){ .block = block, .cycles = block->timestamp_begin };
 	kl_cursor_init(&w->cursor, schema, timebase, 0);
 	kl_cursor_enter(&w->cursor, block, 0, end);
-	w->end = w->sure = block->header_bytes;
+	w->end = block->header_bytes;
+	w->sure = w->end;
 }
 
 /*

@@ -127,8 +127,8 @@ int kl_dump_read_region(const struct kl_dump *dump, const struct kl_dump_found *
 			enum kl_crash_region_kind kind, struct kl_dump_bytes *to);
 
 /*
- * Store the session's stack traces, if there are any, in the trace at @path. Returns 0 or a negative
- * errno with an error text.
+ * Store the session's stack traces, if there are any, in the trace at @path. Returns 0 or a
+ * negative errno with an error text.
  */
 int kl_dump_save_stacks(const struct kl_dump *dump, const struct kl_dump_load *load,
 			struct kl_dump_parts *parts, const char *path);

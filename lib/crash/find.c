@@ -141,7 +141,9 @@ static int search_all(struct kl_dump *dump)
 	kl_crash_magic(search.magic);
 	ret = kl_image_walk(dump->image, look, &search);
 	if (!ret && search.shift && search.n_shifted) {
-		dump->n_pages = dump->n_other = dump->n_broken = 0;
+		dump->n_pages = 0;
+		dump->n_other = 0;
+		dump->n_broken = 0;
 		ret = kl_image_set_hole(dump->image, search.shift);
 		if (!ret)
 			ret = kl_image_walk(dump->image, look, &search);

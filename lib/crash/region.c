@@ -193,7 +193,10 @@ static int add_stack(struct kl_stacks *stacks, const struct names *names,
 		.frame = frame,
 	};
 
-	if (stack.n > KL_STACK_FRAMES_MAX || entry->at > n_words || stack.n > n_words - entry->at)
+	if (stack.kind != KL_STACK_KERNEL && stack.kind != KL_STACK_USER)
+		return -EBADMSG;
+	if (!stack.n || stack.n > KL_STACK_FRAMES_MAX || entry->at > n_words ||
+	    stack.n > n_words - entry->at)
 		return -EBADMSG;
 	for (unsigned int i = 0; i < stack.n; i++) {
 		frame[i].address = kl_get64(words + 8 * ((size_t)entry->at + i));

@@ -179,7 +179,7 @@ static unsigned int count_stacks(const struct kl_trace *trace)
 			k++;
 		right += stack && stack->n == id && k == id;
 	}
-	return right + (kl_stacks_count(stacks) > MACHINE_STACKS);
+	return right + (stacks && kl_stacks_count(stacks) > MACHINE_STACKS);
 }
 
 static void read_trace(const struct made *made, struct got *got, const char *path)
