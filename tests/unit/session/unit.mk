@@ -8,7 +8,7 @@ SESSION_DELTA := $(BUILD)/tests/session-delta
 UNIT_TESTS += $(SESSION_DELTA)
 
 # Kernel headers that record.c includes; each is replaced by stub.h.
-SESSION_STUBS := $(addprefix linux/,bitops bug cpumask cred irq_work irqflags jump_label kref \
+SESSION_STUBS := $(addprefix linux/,atomic bitops bug cpumask cred irq_work irqflags jump_label kref \
 	ktime list log2 mm mutex percpu preempt rwsem sched sched/task string threads timekeeping \
 	uidgid wait workqueue xarray) asm/msr asm/tsc compat/compat_config
 
