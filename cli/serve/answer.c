@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Answers requests: who may have an answer, and which. Nothing is read from the kernel for a request
- * that is refused.
+ * Answers requests: who may have an answer, and which. Nothing is read from the kernel for a
+ * request that is refused.
  */
 #include <errno.h>
 #include <microhttpd.h>

@@ -527,14 +527,14 @@ static int exec_serve(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command_ops cmd_serve = {
 	.options = options,
-	.text = "Publishes figures of this machine for Prometheus and others, at the path /metrics.\n"
-		"Whoever can connect to a loopback port reads what is published there: all users of\n"
-		"this machine. SIGHUP reads rules, certificates and the token again.\n"
+	.text = "Publishes figures of this machine for Prometheus and others, at /metrics.\n"
+		"All users of this machine can read what is published on a loopback port. SIGHUP\n"
+		"reads rules, certificates and the token again.\n"
 		"\n"
 		"  kernlens serve --listen :9797\n"
 		"  kernlens serve --listen :9797 --rules /etc/kernlens/watch.rules --latency\n"
-		"  kernlens serve --listen 0.0.0.0:9797 --tls-certificate cert.pem --tls-key key.pem\n"
-		"                 --token-file token\n"
+		"  kernlens serve --listen 0.0.0.0:9797 --token-file token \\\n"
+		"                 --tls-certificate cert.pem --tls-key key.pem\n"
 		"  kernlens serve --print prometheus-rules --rules /etc/kernlens/watch.rules\n",
 	.exec = exec_serve,
 };

@@ -38,10 +38,13 @@ static char *read_file(const char *path, bool secret, size_t *length, char **why
 		*why = cli_format("%s: %s", path, strerror(errno));
 	else if (!S_ISREG(file.st_mode) || file.st_size > (off_t)FILE_BYTES_MAX)
 		*why = cli_format("%s: not a regular file of at most 256 KiB", path);
-	else if (secret && file.st_mode & (S_IROTH | S_IWOTH))
+	else if (secret && file.st_mode & 0006)
 		*why = cli_format("%s: other users can read or write it (chmod o-rw)", path);
-	else if ((n = read(fd, text, FILE_BYTES_MAX)) < 0)
-		*why = cli_format("%s: %s", path, strerror(errno));
+	if (!*why) {
+		n = read(fd, text, FILE_BYTES_MAX);
+		if (n < 0)
+			*why = cli_format("%s: %s", path, strerror(errno));
+	}
 	if (fd >= 0)
 		close(fd);
 	if (n < 0) {

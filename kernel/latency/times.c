@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long the times in each state were: buckets and sums of all tasks of a profile, per CPU. Fed by
- * probe.c as it adds a time to its task; read by KL_IOC_LATENCY_READ. Nothing is ever taken out,
+ * How long the times in each state were: buckets and sums of all tasks of a profile, per CPU. Fed
+ * by probe.c as it adds a time to its task; read by KL_IOC_LATENCY_READ. Nothing is ever taken out,
  * so they also count tasks whose records have been evicted.
  */
 #include <linux/log2.h>

@@ -256,7 +256,7 @@ static struct kl_metric_series *find(struct kl_metrics *m, size_t metric, size_t
 		known = kl_hash_find(&m->known, key_of(metric, text));
 		return &values->series[known->index - 1];
 	}
-	/* Of two texts with the same hash, which users could make, the second is not found again. */
+	/* Of two texts with one hash, which users could make, the second is not found again. */
 	known = kl_hash_get(&m->known, key_of(metric, text));
 	if (!known) {
 		m->error = -ENOMEM;

@@ -190,7 +190,7 @@ static void add_listed(struct reading *now, const struct row *row)
 	struct kl_metrics_reader *r = now->r;
 	struct kl_value comm = kl_inspect_value(r->inspect, row->row, KL_METRICS_COMM);
 	char pid[16], start[32], name[KL_COMM_LEN + 1];
-	const char *labels[] = { pid, start, name };
+	const char *const labels[] = { pid, start, name };
 
 	snprintf(pid, sizeof(pid), "%d", row->pid);
 	snprintf(start, sizeof(start), "%llu.%03llu",

@@ -266,7 +266,7 @@ static int add_session(struct kl_metrics_reader *r, uint32_t index,
 	uint32_t cpus = kl_device_info(r->device)->cpus;
 	double growth[KL_ARRAY_SIZE(now)];
 	char id[16], name[KL_NAME_MAX + 1];
-	const char *labels[] = { name, id };
+	const char *const labels[] = { name, id };
 	int ret = kl_fold_growth(r->sessions, status->id, now, true, growth);
 
 	snprintf(id, sizeof(id), "%u", status->id);

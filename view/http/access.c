@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,14 +37,15 @@ int http_token_parse(struct http_token *token, const char *text, size_t length, 
 
 bool http_token_is(const struct http_token *token, const char *text, size_t length)
 {
-	volatile unsigned char differ = length != token->length;
+	char given[HTTP_TOKEN_MAX] = { 0 };
+	bool same;
 
-	for (size_t i = 0; i < HTTP_TOKEN_MAX; i++) {
-		unsigned char given = i < length ? (unsigned char)text[i] : 0;
-
-		differ |= (unsigned char)(given ^ (unsigned char)token->text[i]);
-	}
-	return !differ;
+	if (length > HTTP_TOKEN_MAX)
+		return false;
+	memcpy(given, text, length);
+	/* Always all of it: this function's time depends on the number of bytes only. */
+	same = !gnutls_memcmp(given, token->text, sizeof(given));
+	return same && length == token->length;
 }
 
 bool http_token_is_bearer(const struct http_token *token, const char *header)

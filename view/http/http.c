@@ -177,8 +177,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	(void)version;
 	(void)upload;
 	/*
-	 * The first call comes before a body. An answer to it ends the connection, which is right for
-	 * methods that are not allowed. What others send as a body is dropped.
+	 * The first call comes before a body. An answer to it ends the connection, which is right
+	 * for methods that are not allowed. What others send as a body is dropped.
 	 */
 	if (!*own && (!strcmp(method, "GET") || !strcmp(method, "HEAD"))) {
 		*own = server;
@@ -273,25 +273,37 @@ bool http_has_client_certificate(struct MHD_Connection *connection)
 
 /* ------------------------------------------------------------------- creation */
 
-#define COMMON_OPTIONS(server, fd)                                                               \
-	MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (server)->limits.connections, \
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS,                       \
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (server)->limits.request_bytes,              \
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_CONNECTION, on_connection,    \
-		server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server
+/* Add an option; @n: number of those before it. */
+static void add_option(struct MHD_OptionItem *items, size_t *n, enum MHD_OPTION option,
+		       intptr_t value, const void *pointer)
+{
+	items[(*n)++] = (struct MHD_OptionItem){ option, value, (void *)(uintptr_t)pointer };
+}
 
 static struct MHD_Daemon *start(struct http_server *server, int fd, const struct http_tls *tls)
 {
-	if (!tls)
-		return MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, server,
-					COMMON_OPTIONS(server, fd), MHD_OPTION_END);
-	/* The last option is only read if there are authorities of clients. */
-	return MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_TLS, 0, NULL, NULL, on_request, server,
-				COMMON_OPTIONS(server, fd), MHD_OPTION_HTTPS_PRIORITIES, PRIORITIES,
-				MHD_OPTION_HTTPS_MEM_CERT, tls->certificate,
-				MHD_OPTION_HTTPS_MEM_KEY, tls->key,
-				tls->client_ca ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END,
-				tls->client_ca, MHD_OPTION_END);
+	const struct http_limits *limits = &server->limits;
+	struct MHD_OptionItem items[16];
+	size_t n = 0;
+
+	add_option(items, &n, MHD_OPTION_LISTEN_SOCKET, fd, NULL);
+	add_option(items, &n, MHD_OPTION_CONNECTION_LIMIT, (intptr_t)limits->connections, NULL);
+	add_option(items, &n, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, NULL);
+	add_option(items, &n, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)limits->request_bytes,
+		   NULL);
+	add_option(items, &n, MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL);
+	add_option(items, &n, MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server);
+	add_option(items, &n, MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, server);
+	if (tls) {
+		add_option(items, &n, MHD_OPTION_HTTPS_PRIORITIES, 0, PRIORITIES);
+		add_option(items, &n, MHD_OPTION_HTTPS_MEM_CERT, 0, tls->certificate);
+		add_option(items, &n, MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key);
+	}
+	if (tls && tls->client_ca)
+		add_option(items, &n, MHD_OPTION_HTTPS_MEM_TRUST, 0, tls->client_ca);
+	add_option(items, &n, MHD_OPTION_END, 0, NULL);
+	return MHD_start_daemon(MHD_USE_EPOLL | (tls ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request,
+				server, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
 }
 
 struct http_server *http_server_create(int fd, const struct http_limits *limits,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Figures of the machine and of processes, as metrics of Prometheus and OpenMetrics. metrics.def has
- * all of them; docs/design/serve.md what bounds their number.
+ * Figures of the machine and of processes, as metrics of Prometheus and OpenMetrics. metrics.def
+ * has all of them; docs/design/serve.md what bounds their number.
  */
 #ifndef KERNLENS_METRICS_H
 #define KERNLENS_METRICS_H
