@@ -128,12 +128,12 @@ demo:
 	scripts/demo
 
 test:
-	scripts/deps build vm test check bench page
+	scripts/deps build vm test fleet check bench page
 	$(MAKE) --no-print-directory $(ALL_CPUS) all test-programs core-tests fuzzers
 	tests/run
 
 test-debug:
-	scripts/deps build vm test
+	scripts/deps build vm test fleet
 	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS=6.1-debug all kernel-tests block-tests cli-tests
 	KL_TEST_TIMEOUT=7200 tests/run --debug
 
@@ -143,7 +143,7 @@ test-kcsan:
 	KL_TEST_TIMEOUT=7200 tests/run --kcsan
 
 test-long:
-	scripts/deps build vm test bench package page
+	scripts/deps build vm test fleet bench package page
 	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" \
 		VARIANTS="$(KERNELS)" CORE_KERNELS="$(CORE_KERNELS) $(shell vm/kernels --more)" \
 		all test-programs core-tests fuzzers
