@@ -263,7 +263,9 @@ static int exec_extract(const struct cli_command *self, int argc, char **argv)
 			path = parser.arg;
 	}
 	if (parser.n_words + !!path != 1)
-		cli_usage_error(self, "expected one file with the memory of a machine");
+		cli_usage_error(self,
+				"expected one file with the memory of a machine; for a session "
+				"that runs, use kernlens snapshot SESSION");
 	if (!path)
 		path = parser.words[0];
 	if (!x.output && !only_list)
