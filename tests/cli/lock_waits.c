@@ -6,11 +6,14 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define HELD_US 20000
+
+static atomic_int taker; /* the thread that is about to take a lock; 0: none */
 #define NOINLINE __attribute__((noinline, noipa))
 
 /* Between two members, so that its name has an offset. */
@@ -89,8 +92,9 @@ static void *wait_for_all(void *unused)
 
 	for (size_t i = 0; i < sizeof(take) / sizeof(*take); i++) {
 		pthread_barrier_wait(&turn);
-		usleep(HELD_US / 4);
+		atomic_store(&taker, gettid());
 		take[i]();
+		atomic_store(&taker, 0);
 		pthread_barrier_wait(&turn);
 	}
 	return unused;
@@ -125,6 +129,25 @@ static void release(int i)
 		sem_post(&slots);
 }
 
+/* Wait until the other thread sleeps in what it takes. */
+static void await_taker(void)
+{
+	char path[64], state = 0;
+	FILE *file;
+	int tid;
+
+	while (state != 'S') {
+		usleep(1000);
+		tid = atomic_load(&taker);
+		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+		file = tid ? fopen(path, "r") : NULL;
+		if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		if (file)
+			fclose(file);
+	}
+}
+
 static void signal_condition(void)
 {
 	pthread_mutex_lock(&condition_mutex);
@@ -152,6 +175,7 @@ int main(void)
 	for (int i = 0; i < 7; i++) {
 		hold(i);
 		pthread_barrier_wait(&turn);
+		await_taker();
 		usleep(HELD_US);
 		if (i == 6)
 			signal_condition();
