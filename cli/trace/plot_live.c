@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kernlens plot --live: records what the expressions need, and plots it. A terminal shows the last
- * part of it, again and again; CSV rows are printed as soon as their interval has passed; a picture,
- * a page or JSON has all of it, at the end.
+ * part of it, again and again; CSV rows are printed as soon as their interval has passed; a
+ * picture, a page or JSON has all of it, at the end.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -278,7 +278,8 @@ static int take_expression(struct maker *m, const char *text)
 	if (is_variable(m, text))
 		return 0;
 	kl_error_clear();
-	text = m->e->whole = complete(text);
+	m->e->whole = complete(text);
+	text = m->e->whole;
 	if (!text)
 		return kl_fail(ENOMEM, "out of memory");
 	at = text;

@@ -8,7 +8,8 @@
 /**
  * view_plot_write - write a page of curves
  * @data: as for view_graph_write(), but writes what `kernlens plot --json` does, with `begin_ns`,
- *        the wall time of the first interval, `intervals`, their number, and `about`, a text or null
+ *        the wall time of the first interval, `intervals`, their number, and `about`, a text or
+ *        null
  * @write: called with each part
  * @context: passed to both
  *
