@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: records are read in the same way on all.
 # kernlens live, stat and status.
 
 kl live -e sched_process_exec -- sh -c '/bin/true; exit 9'

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: what records are written is tested with the module; core.sh records on other kernels.
 # kernlens record: what is traced, how it ends, what it leaves behind.
 
 calls=syscalls,sched_process_exec,sched_process_fork,sched_process_exit

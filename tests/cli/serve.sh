@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: its figures are variables, which have tests of their own on all.
 # Figures of kernlens serve, compared with /proc and with other commands; rules; what an ordinary
 # user serves.
 
