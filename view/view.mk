@@ -12,6 +12,6 @@ $(BUILD)/view/%.o: view/%.c
 	$(call step,CC)$(CC) $(CFLAGS) $(LIB_INCLUDES) -MMD -MP -c -o $@ $<
 
 # The files of the pages are part of them.
-$(BUILD)/view/page/page.o $(BUILD)/view/page/graph.o $(BUILD)/view/page/plot.o: $(wildcard view/page/*.css view/page/*.html view/page/*.js)
+$(addprefix $(BUILD)/view/page/,page.o graph.o plot.o data_page.o): $(wildcard view/page/*.css view/page/*.html view/page/*.js)
 
 -include $(VIEW_OBJS:.o=.d)

@@ -29,10 +29,7 @@ enum {
 #define NO_TASK (1ull << 40)
 
 static const struct cli_option options[] = {
-	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
-	{ 'u', "user", "USER", "all tasks of a user" },
-	CLI_CGROUP_OPTIONS,
-	{ 'a', "all", NULL, "all tasks" },
+	CLI_TASK_OPTIONS,
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
 	{ KEY_TOP, "top", "N", "show this many paths or edges (20); 0: all" },

@@ -35,10 +35,7 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
-	{ 'u', "user", "USER", "all tasks of a user" },
-	CLI_CGROUP_OPTIONS,
-	{ 'a', "all", NULL, "all tasks" },
+	CLI_TASK_OPTIONS,
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ 'i', "interval", "SECONDS", "print the tables repeatedly" },
 	{ KEY_BY, "by", "WHAT", "process (default), thread, stack, reason or waker" },

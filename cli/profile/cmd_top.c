@@ -41,10 +41,7 @@ enum {
 static const struct cli_option options[] = {
 	{ 'F', "frequency", "HZ", "samples per second and CPU (99)" },
 	{ 'e', "event", "EVENT[/FILTER/]", "take a sample at each of these events instead" },
-	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
-	{ 'u', "user", "USER", "all tasks of a user" },
-	CLI_CGROUP_OPTIONS,
-	{ 'a', "all", NULL, "all tasks" },
+	CLI_TASK_OPTIONS,
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "end after this time" },
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
 	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },

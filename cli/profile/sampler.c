@@ -12,9 +12,6 @@
 /* Names that a profile remembers, before it is begun again. */
 #define NAMES_MAX (1u << 19)
 
-/* Limits one pass over the buffers. */
-#define ITEMS_AT_ONCE 100000
-
 /* After a pass that took this long, there is another one for what came meanwhile. */
 #define LONG_NS 200000000
 #define PASSES_MAX 4
@@ -89,34 +86,36 @@ void cli_sampler_close(struct cli_sampler *s)
 
 /* ------------------------------------------------------------------- reading */
 
-static int take(struct cli_sampler *s, const struct kl_item *item, bool dropped)
+/* Drop samples, but count what is missing. */
+static int drop(void *context, const struct kl_item *item)
 {
-	if (item->kind != KL_ITEM_LOSS)
-		return dropped || (!s->self && cli_session_is_own(&s->session, item->event)) ?
-			       0 :
-			       kl_profile_add(s->profile, item->event);
-	if (item->loss->kind != KL_LOSS_UNSEEN)
+	struct cli_sampler *s = context;
+
+	if (item->kind == KL_ITEM_LOSS && item->loss->kind != KL_LOSS_UNSEEN)
 		s->lost += item->loss->records;
 	return 0;
+}
+
+static int take(void *context, const struct kl_item *item)
+{
+	struct cli_sampler *s = context;
+
+	if (item->kind == KL_ITEM_LOSS)
+		return drop(s, item);
+	if (!s->self && cli_session_is_own(&s->session, item->event))
+		return 0;
+	return kl_profile_add(s->profile, item->event);
 }
 
 /* Stack traces are read before the samples that refer to them. */
 static int read_some(struct cli_sampler *s, bool dropped)
 {
 	struct kl_abi_time time;
-	struct kl_item item;
 	int got = kl_device_time(s->session.device, &time);
 
 	if (!got)
 		got = kl_record_names_collect(cli_session_names(&s->session), s->lines);
-	for (int i = 0; i < ITEMS_AT_ONCE && got >= 0; i++) {
-		got = kl_live_next(s->live.live, time.cycles, &item);
-		if (!got)
-			break;
-		if (got > 0)
-			got = take(s, &item, dropped);
-	}
-	return got;
+	return got < 0 ? got : cli_live_read(&s->live, time.cycles, dropped ? drop : take, s);
 }
 
 /* Reading the symbols of a program that has not been seen before may take seconds. */
@@ -176,20 +175,12 @@ static int restart(struct cli_sampler *s)
 	return CLI_OK;
 }
 
-/* A session that takes too much of the CPU is suspended by the module. */
-static bool is_suspended(struct cli_sampler *s)
-{
-	struct kl_abi_stats stats;
-
-	return !kl_session_stats(s->session.session, -1, &stats) && stats.suspended.times;
-}
-
 int cli_sampler_next(struct cli_sampler *s, bool all)
 {
 	size_t keep = all ? 0 : s->keep;
 	int error;
 
-	if (is_suspended(s)) {
+	if (cli_is_suspended(s->session.session)) {
 		cli_note_suspended(s->session.session);
 		s->run.over = true;
 		return CLI_FAILED;

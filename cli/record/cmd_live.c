@@ -26,9 +26,6 @@ enum {
 
 #define LATENCY_MS 50
 
-/* Limits one pass over the buffers, so that a busy session does not starve everything else. */
-#define ITEMS_AT_ONCE 100000
-
 static const struct cli_option options[] = {
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
 	{ KEY_FORMAT, "format", "FORMAT", cli_format_help },
@@ -77,13 +74,16 @@ static bool is_shown(const struct live *l, const struct kl_item *item)
 }
 
 /* Items arrive in order, so the first is the oldest. Losses count from the same time. */
-static bool print_item(struct live *l, const struct kl_item *item)
+static int print_item(void *context, const struct kl_item *item)
 {
+	struct live *l = context;
 	bool is_event = item->kind == KL_ITEM_EVENT;
 	struct kl_item from_first = *item;
 	struct kl_event event;
 	struct kl_loss loss;
 
+	if (!is_shown(l, item))
+		return 0;
 	if (!l->begin_ns && is_event)
 		l->begin_ns = item->event->ns;
 	else if (!l->begin_ns)
@@ -97,23 +97,7 @@ static bool print_item(struct live *l, const struct kl_item *item)
 		loss.origin_ns = l->begin_ns;
 		from_first.loss = &loss;
 	}
-	return cli_printer_add(&l->printer, &from_first);
-}
-
-/* Print items up to @now. Returns 1 if there may be more, 0 if not, or -errno. */
-static int print_some(struct live *l, uint64_t now)
-{
-	struct kl_item item;
-	int got;
-
-	for (int i = 0; i < ITEMS_AT_ONCE; i++) {
-		got = kl_live_next(l->live.live, now, &item);
-		if (got <= 0)
-			return got;
-		if (is_shown(l, &item) && !print_item(l, &item))
-			return -EPIPE;
-	}
-	return 1;
+	return cli_printer_add(&l->printer, &from_first) ? 0 : -EPIPE;
 }
 
 static int look(struct live *l)
@@ -126,7 +110,7 @@ static int look(struct live *l)
 	    cli_session_collect(&l->session, true) < 0)
 		got = -EIO;
 	if (!got)
-		got = print_some(l, time.cycles);
+		got = cli_live_read(&l->live, time.cycles, print_item, l);
 	if (!cli_printer_flush(&l->printer) && got >= 0)
 		got = -EPIPE;
 	return got;
@@ -171,7 +155,7 @@ static int finish(struct live *l)
 	if (!got && cli_session_has_stacks(&l->session) &&
 	    cli_session_collect(&l->session, true) < 0)
 		got = -EIO;
-	while (!got && (got = print_some(l, UINT64_MAX)) > 0)
+	while (!got && (got = cli_live_read(&l->live, UINT64_MAX, print_item, l)) > 0)
 		got = 0;
 	return got;
 }

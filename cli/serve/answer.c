@@ -63,8 +63,8 @@ static int send_figures(struct cli_serve *s, struct MHD_Connection *connection)
 }
 
 /*
- * The rest needs no proof of who asks: either only this machine can ask, or the owner has said that
- * everybody may. Browsers are refused that another site makes ask.
+ * Nobody is identified here: only this machine can connect, or the owner has made the figures
+ * public. A browser is refused if the page of another site has made it connect.
  */
 static bool is_misled(const struct cli_serve *s, const struct cli_serve_listener *listener,
 		      struct MHD_Connection *connection)

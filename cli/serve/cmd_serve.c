@@ -319,11 +319,6 @@ static void take_timer(struct cli_serve *s)
 	cli_serve_check_rules(&s->alarms);
 }
 
-static int sooner(int a, int b)
-{
-	return a < 0 || (b >= 0 && b < a) ? b : a;
-}
-
 static void wait(struct running *r)
 {
 	struct pollfd fds[2 + 2 * CLI_SERVE_LISTENERS] = { { r->signals, POLLIN, 0 },
@@ -335,7 +330,7 @@ static void wait(struct running *r)
 		http_server_fds(r->serve.listener[i].http, of);
 		fds[n++] = (struct pollfd){ of[0], POLLIN, 0 };
 		fds[n++] = (struct pollfd){ of[1], POLLIN, 0 };
-		wait_ms = sooner(wait_ms, http_server_wait_ms(r->serve.listener[i].http));
+		wait_ms = http_server_wait_ms(r->serve.listener[i].http, wait_ms);
 	}
 	poll(fds, n, wait_ms);
 }

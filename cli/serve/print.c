@@ -15,21 +15,12 @@
 /* An alarm that is raised and cleared between two scrapes is an alert for this long. */
 #define RAISED_WITHIN "2m"
 
-static const char *const types[] = {
-	[KL_METRIC_counter] = "counter",     [KL_METRIC_gauge] = "gauge",
-	[KL_METRIC_histogram] = "histogram", [KL_METRIC_info] = "info",
-	[KL_METRIC_unknown] = "unknown",
-};
-
 /* ---------------------------------------------------------------------- metrics */
 
 /* The name with which the samples of a metric are written. */
 static char *sample_name(const struct kl_metric_info *info)
 {
-	return cli_format("%s%s", info->name,
-			  info->type == KL_METRIC_counter ? "_total" :
-			  info->type == KL_METRIC_info	  ? "_info" :
-							    "");
+	return cli_format("%s%s", info->name, kl_metric_suffix(info->type));
 }
 
 static char *plain_labels(const struct kl_metric_info *info)
@@ -53,9 +44,10 @@ static json_t *metrics_json(void)
 
 		json_array_append_new(list,
 				      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s*, s:I}", "name",
-						name, "type", types[info->type], "unit", info->unit,
-						"labels", labels, "help", info->help, "variable",
-						info->variable, "most", (json_int_t)info->most));
+						name, "type", kl_metric_type_name(info->type),
+						"unit", info->unit, "labels", labels, "help",
+						info->help, "variable", info->variable, "most",
+						(json_int_t)info->most));
 		free(labels);
 		free(name);
 	}
@@ -75,7 +67,7 @@ static int print_metrics(void)
 		char *name = sample_name(info), *labels = plain_labels(info);
 
 		cli_table_add(table, "%s", name);
-		cli_table_add(table, "%s", types[info->type]);
+		cli_table_add(table, "%s", kl_metric_type_name(info->type));
 		cli_table_add(table, "%s", labels);
 		cli_table_add(table, "%zu", info->most);
 		cli_table_add(table, "%s", info->help);

@@ -83,7 +83,7 @@ struct cli_serve_listener {
 
 /**
  * struct cli_serve - a server
- * @public: addresses that other machines reach may be served without proof of who asks
+ * @public: addresses that other machines reach may be served without a token or certificate
  * @locks: also publish waits for locks
  * @latency: also publish how long tasks were in each state
  * @session: of @latency and @locks; its `select` has the choice of processes

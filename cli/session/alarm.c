@@ -198,6 +198,13 @@ void cli_alarms_finish(struct cli_alarms *alarms)
 	say_count(alarms->left_out, "were not passed to the --on-alarm command (it was too slow)");
 }
 
+bool cli_is_suspended(struct kl_session *session)
+{
+	struct kl_abi_stats stats;
+
+	return !kl_session_stats(session, -1, &stats) && stats.suspended.times;
+}
+
 void cli_note_suspended(struct kl_session *session)
 {
 	struct kl_abi_stats stats;

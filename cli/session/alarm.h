@@ -64,6 +64,9 @@ void cli_alarms_run(struct cli_alarms *alarms);
 /* No more alarms will come: run the command for the queued ones, and report what was left out. */
 void cli_alarms_finish(struct cli_alarms *alarms);
 
+/* Has the watchdog suspended the session, because it took too much of the CPU? */
+bool cli_is_suspended(struct kl_session *session);
+
 /* If the watchdog has suspended the session, print why. */
 void cli_note_suspended(struct kl_session *session);
 

@@ -5,6 +5,8 @@
 #include "../base/common.h"
 #include "live.h"
 
+#define ITEMS_AT_ONCE 100000
+
 int cli_live_open(struct cli_live *live, const struct cli_session *session, bool joined)
 {
 	struct kl_abi_time time;
@@ -25,6 +27,22 @@ int cli_live_open(struct cli_live *live, const struct cli_session *session, bool
 	if (live->reader)
 		live->live = kl_live_create(live->reader, session->schema, &live->timebase);
 	return live->live ? CLI_OK : cli_library_error(-errno, NULL);
+}
+
+int cli_live_read(struct cli_live *live, uint64_t cycles, cli_live_fn take, void *context)
+{
+	struct kl_item item;
+	int got;
+
+	for (int i = 0; i < ITEMS_AT_ONCE; i++) {
+		got = kl_live_next(live->live, cycles, &item);
+		if (got <= 0)
+			return got;
+		got = take(context, &item);
+		if (got)
+			return got;
+	}
+	return 1;
 }
 
 void cli_live_close(struct cli_live *live)

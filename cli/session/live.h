@@ -34,6 +34,21 @@ struct cli_live {
  */
 int cli_live_open(struct cli_live *live, const struct cli_session *session, bool joined);
 
+/* Takes an item. Returns 0 or a negative errno. */
+typedef int (*cli_live_fn)(void *context, const struct kl_item *item);
+
+/**
+ * cli_live_read - read items in order
+ * @live: open
+ * @cycles: up to this time; UINT64_MAX: all that there are
+ * @take: called with each
+ * @context: passed to it
+ *
+ * Limited, so that a busy session does not starve everything else. Returns 1 if there may be more,
+ * 0 if not, or a negative errno, also that of @take.
+ */
+int cli_live_read(struct cli_live *live, uint64_t cycles, cli_live_fn take, void *context);
+
 void cli_live_close(struct cli_live *live);
 
 #endif /* KL_CLI_SESSION_LIVE_H */

@@ -21,10 +21,7 @@
 const struct cli_option cli_select_options[] = {
 	{ 'e', "event", "EVENTS", "PLACE[/FILTER/][:HANDLER[(...)] [by KEY...]],..." },
 	{ 'm', "maskset", "MASKSET", "RDEFAULT, RALL, RNOTHING or your own; -e adds to it" },
-	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },
-	{ 'u', "user", "USER", "all tasks of a user" },
-	CLI_CGROUP_OPTIONS,
-	{ 'a', "all", NULL, "all tasks" },
+	CLI_TASK_OPTIONS,
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
 	{ CLI_KEY_NO_DEMANGLE, "no-demangle", NULL,

@@ -16,6 +16,14 @@
 #include "../base/cli.h"
 #include "child.h"
 
+/* Rows of a table of options: which tasks a session is for. */
+/* clang-format off */
+#define CLI_TASK_OPTIONS                                                              \
+	{ 'p', "pid", "PID[,PID]", "running processes and their new children" },      \
+	{ 'u', "user", "USER", "all tasks of a user" }, CLI_CGROUP_OPTIONS,           \
+	{ 'a', "all", NULL, "all tasks" }
+/* clang-format on */
+
 /* Options for a subcommand's `shared`. */
 extern const struct cli_option cli_select_options[];
 

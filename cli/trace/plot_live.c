@@ -22,9 +22,6 @@
 #define REFRESH_NS (SECOND_NS / 2)
 #define READ_MS 100
 
-/* Limits one pass over the buffers, so that a busy session does not starve everything else. */
-#define ITEMS_AT_ONCE 100000
-
 /* Variables are taken where threads begin and end to run, and while they do. */
 #define VARIABLE_EVENTS "sched_switch,tick:99"
 
@@ -90,8 +87,10 @@ static int need_events(struct live *l)
 
 /* ------------------------------------------------------------------- reading */
 
-static int take(struct live *l, const struct kl_item *item)
+static int take(void *context, const struct kl_item *item)
 {
+	struct live *l = context;
+
 	if (item->kind != KL_ITEM_LOSS)
 		return cli_session_is_own(&l->session, item->event) ?
 			       0 :
@@ -101,27 +100,21 @@ static int take(struct live *l, const struct kl_item *item)
 	return 0;
 }
 
-/* Read records up to a time. Returns CLI_OK, or another status after an error message. */
-static int read_until(struct live *l, uint64_t cycles)
-{
-	struct kl_item item;
-	int got = 0;
-
-	for (int i = 0; i < ITEMS_AT_ONCE && got >= 0; i++) {
-		got = kl_live_next(l->live.live, cycles, &item);
-		if (!got)
-			break;
-		if (got > 0)
-			got = take(l, &item);
-	}
-	return got < 0 ? cli_library_error(got, NULL) : CLI_OK;
-}
-
+/* Returns 1 if there may be more, 0 if not, or a negative errno. */
 static int read_now(struct live *l, struct kl_abi_time *time)
 {
 	const int error = kl_device_time(l->session.device, time);
 
-	return error ? cli_library_error(error, NULL) : read_until(l, time->cycles);
+	return error ? error : cli_live_read(&l->live, time->cycles, take, l);
+}
+
+static int read_rest(struct live *l)
+{
+	int got = cli_session_stop(&l->session);
+
+	while (!got && (got = cli_live_read(&l->live, UINT64_MAX, take, l)) > 0)
+		got = 0;
+	return got;
 }
 
 /* ------------------------------------------------------------------- showing */
@@ -133,22 +126,17 @@ static uint64_t wall_ns(const struct live *l, const struct kl_abi_time *time)
 
 static int show_screen(struct live *l, uint64_t now_ns)
 {
-	int error = kl_series_forget(l->series, now_ns - l->p->window_ns);
-	size_t n = 0;
+	int status = kl_series_forget(l->series, now_ns - l->p->window_ns);
 
-	if (error)
-		return cli_library_error(error, NULL);
-	if (!kl_series_finish(l->series, &n))
-		return cli_library_error(-ENOMEM, NULL);
+	if (status)
+		return cli_library_error(status, NULL);
 	printf("\033[H\033[2J");
-	if (!n) {
+	if (kl_series_is_empty(l->series))
 		puts("no event yet");
-		fflush(stdout);
-		return CLI_OK;
-	}
-	error = plot_show(l->p, l->series);
+	else
+		status = plot_show(l->p, l->series);
 	fflush(stdout);
-	return error;
+	return status;
 }
 
 /* An event is read at most READ_MS late. */
@@ -186,46 +174,32 @@ static int show_some(struct live *l, uint64_t now_ns)
 
 static int show_end(struct live *l)
 {
-	size_t n;
-
-	if (l->shape != SHAPE_ROWS)
-		return plot_show(l->p, l->series);
-	return kl_series_finish(l->series, &n) ?
+	return l->shape == SHAPE_ROWS ?
 		       plot_csv_rows(l->p, l->series, kl_series_intervals(l->series)) :
-		       cli_library_error(-ENOMEM, NULL);
+		       plot_show(l->p, l->series);
 }
 
 /* ----------------------------------------------------------------------- run */
-
-/* The module suspends a session that takes too much of the CPU. */
-static bool is_suspended(struct live *l)
-{
-	struct kl_abi_stats stats;
-
-	return !kl_session_stats(l->session.session, -1, &stats) && stats.suspended.times;
-}
 
 static int follow(struct live *l)
 {
 	uint64_t next_ns = 0;
 	struct kl_abi_time time;
-	int status = CLI_OK;
+	int status = CLI_OK, got = 0;
 
-	while (!status && !l->run.over) {
-		cli_run_wait(&l->run, kl_reader_fd(l->live.reader), READ_MS);
-		status = read_now(l, &time);
-		if (status || cli_now_ns() < next_ns)
+	while (!status && got >= 0 && !l->run.over) {
+		cli_run_wait(&l->run, kl_reader_fd(l->live.reader), got > 0 ? 0 : READ_MS);
+		got = read_now(l, &time);
+		if (got < 0 || cli_now_ns() < next_ns)
 			continue;
 		next_ns = cli_now_ns() + l->p->refresh_ns;
 		status = show_some(l, wall_ns(l, &time));
-		l->run.over |= is_suspended(l);
+		l->run.over |= cli_is_suspended(l->session.session);
 	}
-	if (is_suspended(l))
-		cli_note_suspended(l->session.session);
-	if (!status && cli_session_stop(&l->session))
-		status = CLI_FAILED;
-	if (!status)
-		status = read_until(l, UINT64_MAX);
+	if (!status && got >= 0)
+		got = read_rest(l);
+	if (got < 0)
+		return cli_library_error(got, NULL);
 	return status ? status : show_end(l);
 }
 

@@ -166,7 +166,7 @@ static int take_pieces(const struct kl_dump *dump, const struct kl_dump_found *s
 	stride = pieces->what == KL_CRASH_RINGS ? 2 : 1 + session->page.block_bytes / KL_CRASH_PAGE;
 	if (pieces->what > KL_CRASH_BLOCKS || !pieces->what || pieces->stride != stride) {
 		parts->damaged++;
-		kl_dump_damaged(dump, "the page of blocks at 0x%llx is not one of this session",
+		kl_dump_damaged(dump, "the page of blocks at 0x%llx belongs to another session",
 				(unsigned long long)page->address);
 		return 0;
 	}

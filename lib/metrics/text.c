@@ -20,6 +20,11 @@ static const char *const type_names[] = {
 	[KL_METRIC_unknown] = "unknown",
 };
 
+const char *kl_metric_type_name(enum kl_metric_type type)
+{
+	return type_names[type];
+}
+
 /* The older format has fewer types. */
 static const char *type_name(enum kl_metric_type type, enum kl_metrics_format format)
 {
@@ -30,8 +35,7 @@ static const char *type_name(enum kl_metric_type type, enum kl_metrics_format fo
 	return type == KL_METRIC_unknown ? "untyped" : type_names[type];
 }
 
-/* What the samples of a type are called, after the name of the family. */
-static const char *suffix_of(enum kl_metric_type type)
+const char *kl_metric_suffix(enum kl_metric_type type)
 {
 	return type == KL_METRIC_counter ? "_total" : type == KL_METRIC_info ? "_info" : "";
 }
@@ -70,7 +74,7 @@ static void add_bound(struct kl_buffer *to, double bound)
 static void add_head(struct kl_buffer *to, const struct kl_metric_info *info,
 		     enum kl_metrics_format format)
 {
-	const char *suffix = format == KL_METRICS_OPEN ? "" : suffix_of(info->type);
+	const char *suffix = format == KL_METRICS_OPEN ? "" : kl_metric_suffix(info->type);
 
 	kl_buffer_printf(to, "# HELP %s%s ", info->name, suffix);
 	for (const char *at = info->help; *at; at++) {
@@ -126,7 +130,7 @@ void kl_metrics_print(const struct kl_metrics *m, enum kl_metrics_format format,
 			if (info->type == KL_METRIC_histogram)
 				add_buckets(to, info->name, labels, &m->buckets[series->buckets]);
 			else
-				add_sample(to, info->name, suffix_of(info->type), labels,
+				add_sample(to, info->name, kl_metric_suffix(info->type), labels,
 					   series->value);
 		}
 	}

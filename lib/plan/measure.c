@@ -46,7 +46,6 @@ struct programs {
  * @variable: index in the schema, or -1
  * @is_unsigned: it is
  * @of: by the event's ID
- * @whole: the text, with what may be left out
  */
 struct kl_measure {
 	enum kl_measure_function function;
@@ -59,7 +58,6 @@ struct kl_measure {
 	struct kl_run *program;
 	size_t n_programs;
 	size_t programs_room;
-	char *whole;
 };
 
 static const char *const function_names[] = {
@@ -267,23 +265,11 @@ static char *complete(const char *text)
 	return whole;
 }
 
-static int take_expression(struct maker *m, const char *text)
+static int take_whole(struct maker *m, const char *text)
 {
-	const char *at;
-	int ret;
+	const char *at = text;
+	int ret = kl_spec_next(text, &at, &m->spec);
 
-	for (unsigned int id = 0; id < KL_EV_IDS; id++)
-		m->e->of[id] = (struct programs){ .value = -1, .key = -1 };
-	m->e->unit = "";
-	if (is_variable(m, text))
-		return 0;
-	kl_error_clear();
-	m->e->whole = complete(text);
-	text = m->e->whole;
-	if (!text)
-		return kl_fail(ENOMEM, "out of memory");
-	at = text;
-	ret = kl_spec_next(text, &at, &m->spec);
 	if (ret > 0)
 		ret = take_events(m, text);
 	else if (!ret)
@@ -292,6 +278,23 @@ static int take_expression(struct maker *m, const char *text)
 		ret = kl_spec_fail(text, m->spec.whole.text,
 				   "each expression has a curve of its "
 				   "own: give them as several arguments");
+	return ret;
+}
+
+static int take_expression(struct maker *m, const char *text)
+{
+	char *whole;
+	int ret;
+
+	for (unsigned int id = 0; id < KL_EV_IDS; id++)
+		m->e->of[id] = (struct programs){ .value = -1, .key = -1 };
+	m->e->unit = "";
+	if (is_variable(m, text))
+		return 0;
+	kl_error_clear();
+	whole = complete(text);
+	ret = whole ? take_whole(m, whole) : kl_fail(ENOMEM, "out of memory");
+	free(whole);
 	return ret;
 }
 
@@ -349,7 +352,6 @@ void kl_measure_destroy(struct kl_measure *measure)
 		kl_run_deinit(&measure->program[i]);
 	kl_filter_destroy(measure->filter);
 	free(measure->program);
-	free(measure->whole);
 	free(measure);
 }
 

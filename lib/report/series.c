@@ -327,7 +327,6 @@ static int drop_empty(struct kl_series *s)
 	s->n_curves = left;
 	for (size_t i = 0; i < s->n; i++) {
 		kl_hash_deinit(&s->expression[i].curves);
-		s->expression[i].curves.size = sizeof(struct curve_of);
 		s->expression[i].n_keys = 0;
 	}
 	for (size_t i = 0; i < left && !error; i++)
@@ -416,6 +415,11 @@ const struct kl_series_curve *kl_series_finish(struct kl_series *s, size_t *n)
 	qsort(s->result, s->n_curves, sizeof(*s->result), by_weight);
 	*n = s->n_curves;
 	return s->result;
+}
+
+bool kl_series_is_empty(const struct kl_series *s)
+{
+	return !s->n_curves;
 }
 
 uint64_t kl_series_interval_ns(const struct kl_series *s)

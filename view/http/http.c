@@ -392,10 +392,10 @@ static int sooner(int a, int b)
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-int http_server_wait_ms(const struct http_server *server)
+int http_server_wait_ms(const struct http_server *server, int most)
 {
 	struct MHD_Daemon *const daemons[] = { server->daemon, server->old };
-	int wait = server->counts.connections || server->old ? 1000 : -1;
+	int wait = sooner(most, server->counts.connections || server->old ? 1000 : -1);
 	MHD_UNSIGNED_LONG_LONG ms;
 
 	for (int i = 0; i < 2; i++)

@@ -112,10 +112,11 @@ void http_server_fds(const struct http_server *server, int fds[2]);
 /**
  * http_server_wait_ms - when http_server_run() must be called at the latest
  * @server: server
+ * @most: milliseconds until something else must be done; -1: nothing
  *
- * Returns milliseconds from now, -1: not before a descriptor is readable.
+ * Returns milliseconds from now, at most @most; -1: not before a descriptor is readable.
  */
-int http_server_wait_ms(const struct http_server *server);
+int http_server_wait_ms(const struct http_server *server, int most);
 
 /**
  * http_server_run - do what can be done now

@@ -75,4 +75,31 @@ struct view_part {
 int view_parts_write(const struct view_part *part, size_t n,
 		     int (*write)(void *context, const void *bytes, size_t length), void *context);
 
+/**
+ * struct view_data_page - a page that shows data in JSON
+ * @style: in addition to that of all pages
+ * @id: of the element with the data
+ * @script: scripts, which may use those of elements.js; @n_scripts: number of them
+ */
+struct view_data_page {
+	struct view_part style;
+	struct view_part body;
+	const char *id;
+	const struct view_part *script;
+	size_t n_scripts;
+};
+
+/**
+ * view_data_page_write - write a whole page
+ * @page: page
+ * @data: called to write the JSON text with @write, without any "<"; returns 0 or -errno
+ * @write: called with each part; returns 0 or -errno
+ * @context: passed to both
+ *
+ * Returns 0, or what @data or @write returned.
+ */
+int view_data_page_write(const struct view_data_page *page, int (*data)(void *context),
+			 int (*write)(void *context, const void *bytes, size_t length),
+			 void *context);
+
 #endif /* KL_VIEW_PAGE_FILES_H */

@@ -63,6 +63,18 @@ struct kl_metric_info {
 };
 
 /**
+ * kl_metric_type_name - "counter" ...
+ * @type: type
+ */
+const char *kl_metric_type_name(enum kl_metric_type type);
+
+/**
+ * kl_metric_suffix - what the name of a metric's samples has after that of the metric
+ * @type: its type
+ */
+const char *kl_metric_suffix(enum kl_metric_type type);
+
+/**
  * kl_metric_scaled - the value of a variable in the unit of its metric
  * @info: metric of a variable
  * @number: value of the variable

@@ -95,6 +95,12 @@ int kl_series_forget(struct kl_series *series, uint64_t before_ns);
 const struct kl_series_curve *kl_series_finish(struct kl_series *series, size_t *n);
 
 /**
+ * kl_series_is_empty - are there no values?
+ * @series: series
+ */
+bool kl_series_is_empty(const struct kl_series *series);
+
+/**
  * kl_series_interval_ns - length of an interval
  * @series: finished
  */

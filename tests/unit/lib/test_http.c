@@ -239,7 +239,7 @@ static void *run(void *data)
 
 	while (!atomic_load(&r->stop)) {
 		struct pollfd fds[2] = { { -1, POLLIN, 0 }, { -1, POLLIN, 0 } };
-		int of[2], wait = http_server_wait_ms(r->http);
+		int of[2], wait = http_server_wait_ms(r->http, -1);
 
 		http_server_fds(r->http, of);
 		fds[0].fd = of[0];
