@@ -73,6 +73,14 @@ void cli_rows_add_none(struct cli_rows *rows)
 	add(rows)->none = true;
 }
 
+void cli_rows_add_optional(struct cli_rows *rows, bool known, uint64_t number)
+{
+	if (known)
+		cli_rows_add_number(rows, number);
+	else
+		cli_rows_add_none(rows);
+}
+
 size_t cli_rows_count(const struct cli_rows *rows)
 {
 	return rows->n / rows->columns;

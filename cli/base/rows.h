@@ -37,6 +37,9 @@ struct cli_column {
 
 struct cli_rows;
 
+/* Columns, and their number. */
+#define CLI_COLUMNS(columns) columns, sizeof(columns) / sizeof(*(columns))
+
 /**
  * cli_rows_create - create an empty list of rows
  * @columns: columns; must outlive the rows
@@ -52,6 +55,8 @@ void cli_rows_add_text(struct cli_rows *rows, const char *text);
 void cli_rows_add_number(struct cli_rows *rows, uint64_t number);
 /* One without a value: "-", null, or nothing. */
 void cli_rows_add_none(struct cli_rows *rows);
+/* @number if it is @known. */
+void cli_rows_add_optional(struct cli_rows *rows, bool known, uint64_t number);
 
 /* Number of whole rows. */
 size_t cli_rows_count(const struct cli_rows *rows);

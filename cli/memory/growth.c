@@ -23,13 +23,20 @@
 	"syscall_entry_mmap:stack,syscall_exit_mmap"
 #define NAMES "sched_process_exec,sched_process_fork,syscall_entry_exit_group"
 
-#define N(array) (sizeof(array) / sizeof(*(array)))
-
 const char *const cli_growth_keys[KL_GROWTH_KEYS] = {
 	[KL_GROWTH_BY_STACK] = "stack",
 	[KL_GROWTH_BY_FUNCTION] = "function",
 	[KL_GROWTH_BY_PROCESS] = "process",
 };
+
+/* Those that add_code() fills. */
+#define CODE_COLUMNS                                                               \
+	{ NULL, "stack", CLI_CELL_ID }, { "function", "function", CLI_CELL_TEXT }, \
+		{ "in", NULL, CLI_CELL_TEXT }, { NULL, "object", CLI_CELL_TEXT },  \
+		{ "process", NULL, CLI_CELL_TEXT }, { NULL, "pid", CLI_CELL_ID },  \
+	{                                                                          \
+		NULL, "comm", CLI_CELL_TEXT                                        \
+	}
 
 static const struct cli_column touched_columns[] = {
 	{ "kept", "kept", CLI_CELL_MEMORY },
@@ -38,25 +45,13 @@ static const struct cli_column touched_columns[] = {
 	{ "page faults", "events", CLI_CELL_COUNT },
 	{ "mean age", "age_ns", CLI_CELL_NS },
 	{ "oldest", "oldest_ns", CLI_CELL_NS },
-	{ NULL, "stack", CLI_CELL_ID },
-	{ "function", "function", CLI_CELL_TEXT },
-	{ "in", NULL, CLI_CELL_TEXT },
-	{ NULL, "object", CLI_CELL_TEXT },
-	{ "process", NULL, CLI_CELL_TEXT },
-	{ NULL, "pid", CLI_CELL_ID },
-	{ NULL, "comm", CLI_CELL_TEXT },
+	CODE_COLUMNS,
 };
 
 static const struct cli_column freed_columns[] = {
 	{ "given back", "freed", CLI_CELL_MEMORY },
 	{ "calls", "events", CLI_CELL_COUNT },
-	{ NULL, "stack", CLI_CELL_ID },
-	{ "function", "function", CLI_CELL_TEXT },
-	{ "in", NULL, CLI_CELL_TEXT },
-	{ NULL, "object", CLI_CELL_TEXT },
-	{ "process", NULL, CLI_CELL_TEXT },
-	{ NULL, "pid", CLI_CELL_ID },
-	{ NULL, "comm", CLI_CELL_TEXT },
+	CODE_COLUMNS,
 };
 
 /* -------------------------------------------------------------------- rows */
@@ -66,10 +61,7 @@ static void add_code(struct cli_rows *rows, const struct cli_growth *g,
 {
 	char name[KL_COMM_LEN + 16] = "-";
 
-	if (row->stack)
-		cli_rows_add_number(rows, row->stack);
-	else
-		cli_rows_add_none(rows);
+	cli_rows_add_optional(rows, row->stack, row->stack);
 	if (g->by == KL_GROWTH_BY_PROCESS) {
 		for (unsigned int none = 0; none < 3; none++)
 			cli_rows_add_none(rows);
@@ -104,13 +96,8 @@ static void add_touched(struct cli_rows *rows, const struct cli_growth *g,
 	cli_rows_add_number(rows, row->touched);
 	cli_rows_add_number(rows, row->freed);
 	cli_rows_add_number(rows, row->events);
-	if (row->kept) {
-		cli_rows_add_number(rows, row->age_ns);
-		cli_rows_add_number(rows, row->oldest_ns);
-	} else {
-		cli_rows_add_none(rows);
-		cli_rows_add_none(rows);
-	}
+	cli_rows_add_optional(rows, row->kept, row->age_ns);
+	cli_rows_add_optional(rows, row->kept, row->oldest_ns);
 	add_code(rows, g, row);
 }
 
@@ -137,8 +124,8 @@ static int make_part(const struct cli_growth *g, bool calls, struct part *part)
 	part->row = kl_growth_rows(g->growth, g->by, calls, &part->n);
 	if (!part->row)
 		return cli_library_error(-errno, NULL);
-	part->rows = calls ? cli_rows_create(freed_columns, N(freed_columns), 0) :
-			     cli_rows_create(touched_columns, N(touched_columns), 0);
+	part->rows = calls ? cli_rows_create(CLI_COLUMNS(freed_columns), 0) :
+			     cli_rows_create(CLI_COLUMNS(touched_columns), 0);
 	for (size_t i = 0; i < part->n; i++) {
 		if (calls)
 			add_freed(part->rows, g, &part->row[i]);

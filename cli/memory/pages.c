@@ -79,7 +79,7 @@ int cli_memory_print_pages(const struct cli_memory *m)
 		{ "node", NULL, CLI_CELL_ID },	      { "zone", NULL, CLI_CELL_TEXT },
 		{ "unit", NULL, CLI_CELL_MEMORY },    { "state", NULL, CLI_CELL_TEXT },
 	};
-	struct cli_rows *rows = cli_rows_create(columns, N(columns), 0);
+	struct cli_rows *rows = cli_rows_create(CLI_COLUMNS(columns), 0);
 	struct kl_buffer text = {};
 	struct kl_page_runs runs;
 	int status = read_runs(m, &runs);
@@ -195,7 +195,7 @@ int cli_memory_print_physical(const struct cli_memory *m)
 		{ "ranges", NULL, CLI_CELL_COUNT }, { "memory", NULL, CLI_CELL_MEMORY },
 		{ "", NULL, CLI_CELL_BAR },
 	};
-	struct cli_rows *rows = cli_rows_create(columns, N(columns), 0);
+	struct cli_rows *rows = cli_rows_create(CLI_COLUMNS(columns), 0);
 	uint64_t ranges[BUCKETS] = {}, bytes[BUCKETS] = {};
 	struct kl_page_runs runs;
 	int status = read_runs(m, &runs);
@@ -241,7 +241,7 @@ int cli_memory_print_sharers(const struct cli_memory *m)
 
 	if (error)
 		return cli_library_error(error, NULL);
-	rows = cli_rows_create(columns, N(columns), 0);
+	rows = cli_rows_create(CLI_COLUMNS(columns), 0);
 	for (size_t i = 0; i < n; i++) {
 		cli_rows_add_number(rows, sharer[i].bytes);
 		cli_rows_add_number(rows, (uint64_t)sharer[i].pid);

@@ -30,7 +30,8 @@ const struct cli_analysis_ops *cli_analysis_find(const char *name)
 
 /* ------------------------------------------------------------------- reading */
 
-int cli_analysis_read(struct cli_analysis *a, cli_analysis_fn add, void *report)
+/* Feed the trace to a report, and learn when it begins and ends. */
+static int read_trace(struct cli_analysis *a, void *report)
 {
 	const struct kl_trace_state *state = kl_trace_state(a->trace);
 	struct kl_item item;
@@ -43,24 +44,27 @@ int cli_analysis_read(struct cli_analysis *a, cli_analysis_fn add, void *report)
 			a->begin_ns = a->begin_ns ? a->begin_ns : item.event->ns;
 			last_ns = item.event->ns > last_ns ? item.event->ns : last_ns;
 		}
-		error = add(report, &item);
+		error = a->ops->add(report, &item);
 	}
 	a->end_ns = state->end_ns > last_ns ? state->end_ns : last_ns;
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
 
-int cli_analysis_check(struct cli_analysis *a, struct kl_buffer *names)
+/* Without the events that are needed, print an error with the command that records them. */
+static int check_events(const struct cli_analysis *a, const void *report)
 {
+	struct kl_buffer names = {};
 	int status = CLI_OK;
 
-	if (names->error)
+	a->ops->missing(report, &names);
+	if (names.error)
 		status = cli_error(-ENOMEM, "out of memory");
-	else if (names->length)
+	else if (names.length)
 		status = cli_error(-ENOENT,
 				   "the trace has no %.*s; the report %s requires them: kernlens "
 				   "record -a -e %s",
-				   (int)names->length, names->data, a->ops->name, a->ops->events);
-	kl_buffer_deinit(names);
+				   (int)names.length, names.data, a->ops->name, a->ops->events);
+	kl_buffer_deinit(&names);
 	return status;
 }
 
@@ -219,7 +223,7 @@ static void write_text(struct cli_analysis *a)
 	}
 }
 
-int cli_analysis_write(struct cli_analysis *a)
+static int write_sections(struct cli_analysis *a)
 {
 	int status = CLI_OK;
 
@@ -233,6 +237,29 @@ int cli_analysis_write(struct cli_analysis *a)
 	return status;
 }
 
+static int run(struct cli_analysis *a)
+{
+	const struct cli_analysis_ops *ops = a->ops;
+	void *report = ops->create(a);
+	int status, error;
+
+	if (!report)
+		return cli_library_error(-ENOMEM, NULL);
+	status = read_trace(a, report);
+	if (!status)
+		status = check_events(a, report);
+	if (!status && ops->finish) {
+		error = ops->finish(report, a);
+		status = error ? cli_library_error(error, NULL) : CLI_OK;
+	}
+	if (!status)
+		status = ops->fill(a, report);
+	if (!status)
+		status = write_sections(a);
+	ops->destroy(report);
+	return status;
+}
+
 int cli_analysis_run(struct cli_analysis *a)
 {
 	int status;
@@ -242,7 +269,7 @@ int cli_analysis_run(struct cli_analysis *a)
 		return CLI_FAILED;
 	a->partial = *kl_trace_about(a->trace)->scope &&
 		     strcmp(kl_trace_about(a->trace)->scope, "all") != 0;
-	status = a->ops->run(a);
+	status = run(a);
 	for (size_t i = 0; i < a->sections; i++) {
 		free(a->section[i].title);
 		cli_rows_destroy(a->section[i].rows);

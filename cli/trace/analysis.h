@@ -67,14 +67,39 @@ struct cli_analysis {
  * @name: as typed
  * @events: what to record for it: arguments of kernlens record
  * @svg: it can be drawn
- * @run: makes it. Returns the exit status
+ * @create: a report of the library, for the trace and the task of @a; NULL without memory
+ * @add: takes an item. Returns 0 or a negative errno
+ * @missing: names the events that it needs and that have not occurred
+ * @finish: or NULL: completes it after the last item. Returns 0 or a negative errno
+ * @fill: fills in the sections, or draws it. Returns the exit status
+ * @destroy: frees it
  */
 struct cli_analysis_ops {
 	const char *name;
 	const char *events;
 	bool svg;
-	int (*run)(struct cli_analysis *a);
+	void *(*create)(const struct cli_analysis *a);
+	int (*add)(void *report, const struct kl_item *item);
+	void (*missing)(const void *report, struct kl_buffer *names);
+	int (*finish)(void *report, const struct cli_analysis *a);
+	int (*fill)(struct cli_analysis *a, void *report);
+	void (*destroy)(void *report);
 };
+
+/* Those of the functions that only pass their arguments on to the library's: kl_KIND_report_*(). */
+#define CLI_ANALYSIS_FUNCTIONS(kind)                                     \
+	static int add(void *report, const struct kl_item *item)         \
+	{                                                                \
+		return kl_##kind##_report_add(report, item);             \
+	}                                                                \
+	static void missing(const void *report, struct kl_buffer *names) \
+	{                                                                \
+		kl_##kind##_report_missing(report, names);               \
+	}                                                                \
+	static void destroy(void *report)                                \
+	{                                                                \
+		kl_##kind##_report_destroy(report);                      \
+	}
 
 extern const struct cli_analysis_ops cli_analysis_sched, cli_analysis_io, cli_analysis_irq,
 	cli_analysis_states, cli_analysis_mm, cli_analysis_net;
@@ -86,17 +111,13 @@ const struct cli_analysis_ops *cli_analysis_get(unsigned int i);
 /* Run a report; @a has ops, path, format, top and pid. Returns the exit status. */
 int cli_analysis_run(struct cli_analysis *a);
 
-/* Takes an item. Returns 0 or a negative errno. */
-typedef int (*cli_analysis_fn)(void *report, const struct kl_item *item);
-
-/* Feed the trace to a report, and learn when it begins and ends. Returns the exit status. */
-int cli_analysis_read(struct cli_analysis *a, cli_analysis_fn add, void *report);
-
-/*
- * Without the events that are needed, print an error with the command that records them. @names:
- * those that have not occurred; emptied. Returns CLI_OK if there are none.
- */
-int cli_analysis_check(struct cli_analysis *a, struct kl_buffer *names);
+/* The columns of cli_rows_add_spread(). */
+#define CLI_SPREAD_COLUMNS                                                    \
+	{ "mean", "mean_ns", CLI_CELL_NS }, { "50%", "p50_ns", CLI_CELL_NS }, \
+		{ "99%", "p99_ns", CLI_CELL_NS },                             \
+	{                                                                     \
+		"worst", "max_ns", CLI_CELL_NS                                \
+	}
 
 /* Start the next section. */
 struct cli_rows *cli_analysis_section(struct cli_analysis *a, const char *name,
@@ -113,9 +134,6 @@ void cli_analysis_histogram(struct cli_analysis *a, const char *name,
 
 /* The columns of one histogram. */
 extern const struct cli_column cli_analysis_times[], cli_analysis_sizes[];
-
-/* Write the sections. Returns the exit status. */
-int cli_analysis_write(struct cli_analysis *a);
 
 /*
  * Add a task as three cells: "comm-tid" for people, then tid and comm for JSON and CSV. tid 0:

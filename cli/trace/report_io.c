@@ -18,10 +18,7 @@ static const struct cli_column device_columns[] = {
 	{ "errors", "errors", CLI_CELL_COUNT },
 	{ "at once", "most_in_flight", CLI_CELL_COUNT },
 	{ NULL, "total_ns", CLI_CELL_NS },
-	{ "mean", "mean_ns", CLI_CELL_NS },
-	{ "50%", "p50_ns", CLI_CELL_NS },
-	{ "99%", "p99_ns", CLI_CELL_NS },
-	{ "worst", "max_ns", CLI_CELL_NS },
+	CLI_SPREAD_COLUMNS,
 	{ "queued", "queued", CLI_CELL_COUNT },
 	{ NULL, "queue_ns", CLI_CELL_NS },
 	{ "mean", "queue_mean_ns", CLI_CELL_NS },
@@ -35,10 +32,7 @@ static const struct cli_column process_columns[] = {
 	{ "size", "bytes", CLI_CELL_BYTES },
 	{ "errors", "errors", CLI_CELL_COUNT },
 	{ "total", "total_ns", CLI_CELL_NS },
-	{ "mean", "mean_ns", CLI_CELL_NS },
-	{ "50%", "p50_ns", CLI_CELL_NS },
-	{ "99%", "p99_ns", CLI_CELL_NS },
-	{ "worst", "max_ns", CLI_CELL_NS },
+	CLI_SPREAD_COLUMNS,
 	{ NULL, "queue_ns", CLI_CELL_NS },
 };
 
@@ -49,8 +43,6 @@ static const struct cli_column worst_columns[] = {
 	{ "size", "bytes", CLI_CELL_BYTES },   { "for", NULL, CLI_CELL_TEXT },
 	{ NULL, "tid", CLI_CELL_ID },	       { NULL, "comm", CLI_CELL_TEXT },
 };
-
-#define N(array) (sizeof(array) / sizeof(*(array)))
 
 /* Name of a device: "vda", or "254:0". To be freed. */
 static char *device_name(const struct cli_analysis *a, uint32_t dev, bool number)
@@ -91,13 +83,8 @@ static void add_device(struct cli_analysis *a, struct cli_rows *rows, const stru
 	cli_rows_add_spread(rows, &row->latency);
 	cli_rows_add_number(rows, row->queue.n);
 	cli_rows_add_number(rows, row->queue.sum);
-	if (row->queue.n) {
-		cli_rows_add_number(rows, kl_histogram_mean(&row->queue));
-		cli_rows_add_number(rows, row->queue.most);
-	} else {
-		cli_rows_add_none(rows);
-		cli_rows_add_none(rows);
-	}
+	cli_rows_add_optional(rows, row->queue.n, kl_histogram_mean(&row->queue));
+	cli_rows_add_optional(rows, row->queue.n, row->queue.most);
 }
 
 static void add_process(struct cli_rows *rows, const struct kl_io_row *row)
@@ -148,7 +135,7 @@ static void summarize(struct cli_analysis *a, const struct kl_io_totals *totals)
 	cli_analysis_print_gaps(a, 0, totals->dropped, totals->gaps);
 }
 
-static int fill(struct cli_analysis *a, struct kl_io_report *report)
+static int fill(struct cli_analysis *a, void *report)
 {
 	const struct kl_io_totals *totals = kl_io_report_totals(report);
 	const struct kl_io_row *row;
@@ -157,17 +144,16 @@ static int fill(struct cli_analysis *a, struct kl_io_report *report)
 
 	summarize(a, totals);
 	row = kl_io_report_devices(report, &n);
-	rows = cli_analysis_section(a, "devices", device_columns, N(device_columns), "Devices");
+	rows = cli_analysis_section(a, "devices", CLI_COLUMNS(device_columns), "Devices");
 	for (size_t i = 0; i < n; i++)
 		if (row[i].latency.n)
 			add_device(a, rows, &row[i]);
 	row = kl_io_report_processes(report, &n);
-	rows = cli_analysis_section(a, "processes", process_columns, N(process_columns),
+	rows = cli_analysis_section(a, "processes", CLI_COLUMNS(process_columns),
 				    "Processes, by total time of their requests");
 	for (size_t i = 0; i < n; i++)
 		add_process(rows, &row[i]);
-	rows = cli_analysis_section(a, "worst", worst_columns, N(worst_columns),
-				    "Longest requests");
+	rows = cli_analysis_section(a, "worst", CLI_COLUMNS(worst_columns), "Longest requests");
 	for (size_t i = 0; i < totals->worst.n; i++)
 		add_worst(a, rows, &totals->worst.one[i]);
 	cli_analysis_histogram(a, "latency", cli_analysis_times, &totals->latency, NULL,
@@ -178,37 +164,23 @@ static int fill(struct cli_analysis *a, struct kl_io_report *report)
 			    "unfinished", (json_int_t)totals->unfinished, "unpaired",
 			    (json_int_t)totals->unpaired, "dropped", (json_int_t)totals->dropped,
 			    "gaps", (json_int_t)totals->gaps);
-	return cli_analysis_write(a);
+	return CLI_OK;
 }
 
-static int add(void *report, const struct kl_item *item)
-{
-	return kl_io_report_add(report, item);
-}
+CLI_ANALYSIS_FUNCTIONS(io)
 
-static int run(struct cli_analysis *a)
+static void *create(const struct cli_analysis *a)
 {
-	struct kl_io_report *report =
-		kl_io_report_create(kl_trace_schema(a->trace), (int32_t)a->pid);
-	struct kl_buffer names = {};
-	int status;
-
-	if (!report)
-		return cli_library_error(-ENOMEM, NULL);
-	status = cli_analysis_read(a, add, report);
-	if (!status) {
-		kl_io_report_missing(report, &names);
-		status = cli_analysis_check(a, &names);
-	}
-	if (!status)
-		status = fill(a, report);
-	kl_io_report_destroy(report);
-	return status;
+	return kl_io_report_create(kl_trace_schema(a->trace), (int32_t)a->pid);
 }
 
 const struct cli_analysis_ops cli_analysis_io = {
 	.name = "io",
 	.events =
 		"block_rq_insert,block_rq_issue,block_rq_complete,block_rq_requeue,block_rq_merge",
-	.run = run,
+	.create = create,
+	.add = add,
+	.missing = missing,
+	.fill = fill,
+	.destroy = destroy,
 };

@@ -13,10 +13,7 @@ static const struct cli_column irq_columns[] = {
 	{ "interrupts", "count", CLI_CELL_COUNT },
 	{ NULL, "handled", CLI_CELL_COUNT },
 	{ "total", "total_ns", CLI_CELL_NS },
-	{ "mean", "mean_ns", CLI_CELL_NS },
-	{ "50%", "p50_ns", CLI_CELL_NS },
-	{ "99%", "p99_ns", CLI_CELL_NS },
-	{ "worst", "max_ns", CLI_CELL_NS },
+	CLI_SPREAD_COLUMNS,
 };
 
 static const struct cli_column softirq_columns[] = {
@@ -24,10 +21,7 @@ static const struct cli_column softirq_columns[] = {
 	{ "softirq", "name", CLI_CELL_TEXT },
 	{ "runs", "count", CLI_CELL_COUNT },
 	{ "total", "total_ns", CLI_CELL_NS },
-	{ "mean", "mean_ns", CLI_CELL_NS },
-	{ "50%", "p50_ns", CLI_CELL_NS },
-	{ "99%", "p99_ns", CLI_CELL_NS },
-	{ "worst", "max_ns", CLI_CELL_NS },
+	CLI_SPREAD_COLUMNS,
 	{ NULL, "raised", CLI_CELL_COUNT },
 	{ "raised for", "delay_mean_ns", CLI_CELL_NS },
 	{ "50%", "delay_p50_ns", CLI_CELL_NS },
@@ -59,8 +53,6 @@ static const struct cli_column time_columns[] = {
 
 static const char *const kinds[KL_IRQ_KINDS] = { "device", "vector", "softirq" };
 
-#define N(array) (sizeof(array) / sizeof(*(array)))
-
 static int compare(const void *a, const void *b)
 {
 	const struct kl_irq_row *const *x = a, *const *y = b;
@@ -72,16 +64,10 @@ static int compare(const void *a, const void *b)
 
 static void add_irq(struct cli_rows *rows, const struct kl_irq_row *row)
 {
-	if (row->kind == KL_IRQ_DEVICE)
-		cli_rows_add_number(rows, (uint64_t)row->number);
-	else
-		cli_rows_add_none(rows);
+	cli_rows_add_optional(rows, row->kind == KL_IRQ_DEVICE, (uint64_t)row->number);
 	cli_rows_add_text(rows, row->name);
 	cli_rows_add_number(rows, row->time.n);
-	if (row->kind == KL_IRQ_DEVICE)
-		cli_rows_add_number(rows, row->handled);
-	else
-		cli_rows_add_none(rows);
+	cli_rows_add_optional(rows, row->kind == KL_IRQ_DEVICE, row->handled);
 	cli_rows_add_number(rows, row->time.sum);
 	cli_rows_add_spread(rows, &row->time);
 }
@@ -146,7 +132,7 @@ static void summarize(struct cli_analysis *a, const struct kl_irq_totals *totals
 	cli_analysis_print_gaps(a, 0, totals->dropped, totals->gaps);
 }
 
-static int fill(struct cli_analysis *a, struct kl_irq_report *report)
+static int fill(struct cli_analysis *a, void *report)
 {
 	const struct kl_irq_totals *totals = kl_irq_report_totals(report);
 	struct cli_rows *irqs, *softirqs, *rows;
@@ -158,9 +144,9 @@ static int fill(struct cli_analysis *a, struct kl_irq_report *report)
 		sorted[i] = &row[i];
 	qsort(sorted, n, sizeof(*sorted), compare);
 	summarize(a, totals);
-	irqs = cli_analysis_section(a, "interrupts", irq_columns, N(irq_columns),
+	irqs = cli_analysis_section(a, "interrupts", CLI_COLUMNS(irq_columns),
 				    "Interrupts, by total time");
-	softirqs = cli_analysis_section(a, "softirqs", softirq_columns, N(softirq_columns),
+	softirqs = cli_analysis_section(a, "softirqs", CLI_COLUMNS(softirq_columns),
 					"Softirqs, by total time, and how long they were raised "
 					"before they ran");
 	for (size_t i = 0; i < n; i++) {
@@ -171,9 +157,8 @@ static int fill(struct cli_analysis *a, struct kl_irq_report *report)
 		else
 			add_irq(irqs, sorted[i]);
 	}
-	add_cpus(cli_analysis_section(a, "cpus", cpu_columns, N(cpu_columns), "CPUs"), report);
-	rows = cli_analysis_section(a, "worst", worst_columns, N(worst_columns),
-				    "Longest interrupts");
+	add_cpus(cli_analysis_section(a, "cpus", CLI_COLUMNS(cpu_columns), "CPUs"), report);
+	rows = cli_analysis_section(a, "worst", CLI_COLUMNS(worst_columns), "Longest interrupts");
 	for (size_t i = 0; i < totals->worst.n; i++)
 		add_worst(rows, &totals->worst.one[i], row);
 	cli_analysis_histogram(a, "histogram", time_columns, &totals->time[0], &totals->time[1],
@@ -182,36 +167,22 @@ static int fill(struct cli_analysis *a, struct kl_irq_report *report)
 			    "unpaired", (json_int_t)totals->unpaired, "dropped",
 			    (json_int_t)totals->dropped, "gaps", (json_int_t)totals->gaps);
 	free(sorted);
-	return cli_analysis_write(a);
+	return CLI_OK;
 }
 
-static int add(void *report, const struct kl_item *item)
-{
-	return kl_irq_report_add(report, item);
-}
+CLI_ANALYSIS_FUNCTIONS(irq)
 
-static int run(struct cli_analysis *a)
+static void *create(const struct cli_analysis *a)
 {
-	struct kl_irq_report *report =
-		kl_irq_report_create(kl_trace_schema(a->trace), (int32_t)a->pid);
-	struct kl_buffer names = {};
-	int status;
-
-	if (!report)
-		return cli_library_error(-ENOMEM, NULL);
-	status = cli_analysis_read(a, add, report);
-	if (!status) {
-		kl_irq_report_missing(report, &names);
-		status = cli_analysis_check(a, &names);
-	}
-	if (!status)
-		status = fill(a, report);
-	kl_irq_report_destroy(report);
-	return status;
+	return kl_irq_report_create(kl_trace_schema(a->trace), (int32_t)a->pid);
 }
 
 const struct cli_analysis_ops cli_analysis_irq = {
 	.name = "irq",
 	.events = "'irq_*,x86_irq_vectors_*'",
-	.run = run,
+	.create = create,
+	.add = add,
+	.missing = missing,
+	.fill = fill,
+	.destroy = destroy,
 };

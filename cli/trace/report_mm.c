@@ -27,10 +27,11 @@ static const struct cli_column process_columns[] = {
 };
 
 static const struct cli_column work_columns[] = {
-	{ "work", "work", CLI_CELL_TEXT },    { "times", "count", CLI_CELL_COUNT },
-	{ "pages", "pages", CLI_CELL_COUNT }, { "total", "total_ns", CLI_CELL_NS },
-	{ "mean", "mean_ns", CLI_CELL_NS },   { "50%", "p50_ns", CLI_CELL_NS },
-	{ "99%", "p99_ns", CLI_CELL_NS },     { "worst", "max_ns", CLI_CELL_NS },
+	{ "work", "work", CLI_CELL_TEXT },
+	{ "times", "count", CLI_CELL_COUNT },
+	{ "pages", "pages", CLI_CELL_COUNT },
+	{ "total", "total_ns", CLI_CELL_NS },
+	CLI_SPREAD_COLUMNS,
 };
 
 static const struct cli_column worst_columns[] = {
@@ -46,8 +47,6 @@ static const struct cli_column victim_columns[] = {
 	{ "memory", "bytes", CLI_CELL_BYTES }, { "for", NULL, CLI_CELL_TEXT },
 	{ NULL, "by_tid", CLI_CELL_ID },       { NULL, "by_comm", CLI_CELL_TEXT },
 };
-
-#define N(array) (sizeof(array) / sizeof(*(array)))
 
 static void add_process(struct cli_rows *rows, const struct kl_mm_row *row)
 {
@@ -65,13 +64,8 @@ static void add_process(struct cli_rows *rows, const struct kl_mm_row *row)
 	cli_rows_add_number(rows, row->kernel);
 	cli_rows_add_number(rows, row->write);
 	cli_rows_add_number(rows, row->protection);
-	if (row->counted) {
-		cli_rows_add_number(rows, row->minor);
-		cli_rows_add_number(rows, row->major);
-	} else {
-		cli_rows_add_none(rows);
-		cli_rows_add_none(rows);
-	}
+	cli_rows_add_optional(rows, row->counted, row->minor);
+	cli_rows_add_optional(rows, row->counted, row->major);
 	cli_rows_add_number(rows, n);
 	cli_rows_add_number(rows, pages);
 	cli_rows_add_number(rows, ns);
@@ -91,10 +85,7 @@ static void add_works(struct cli_rows *rows, const struct kl_mm_totals *totals)
 		cli_rows_add_text(rows, kl_mm_work_name(i));
 		cli_rows_add_number(rows, time->n);
 		/* What these two reclaim is not in their events. */
-		if (i < KL_MM_COMPACTION)
-			cli_rows_add_number(rows, totals->pages[i]);
-		else
-			cli_rows_add_none(rows);
+		cli_rows_add_optional(rows, i < KL_MM_COMPACTION, totals->pages[i]);
 		cli_rows_add_number(rows, time->sum);
 		cli_rows_add_spread(rows, time);
 	}
@@ -106,10 +97,7 @@ static void add_worst(struct cli_rows *rows, const struct kl_worst_case *worst)
 	cli_rows_add_number(rows, worst->end_ns);
 	cli_rows_add_number(rows, worst->cpu);
 	cli_rows_add_text(rows, kl_mm_work_name((enum kl_mm_work)worst->what));
-	if (worst->what < KL_MM_COMPACTION)
-		cli_rows_add_number(rows, worst->detail[0]);
-	else
-		cli_rows_add_none(rows);
+	cli_rows_add_optional(rows, worst->what < KL_MM_COMPACTION, worst->detail[0]);
 	cli_rows_add_task(rows, &worst->task, "-");
 }
 
@@ -138,7 +126,7 @@ static void summarize(struct cli_analysis *a, const struct kl_mm_totals *totals,
 	cli_analysis_print_gaps(a, 0, totals->dropped, totals->gaps);
 }
 
-static int fill(struct cli_analysis *a, struct kl_mm_report *report)
+static int fill(struct cli_analysis *a, void *report)
 {
 	const struct kl_mm_totals *totals = kl_mm_report_totals(report);
 	size_t n;
@@ -151,18 +139,18 @@ static int fill(struct cli_analysis *a, struct kl_mm_report *report)
 	for (size_t i = 0; i < n; i++)
 		faults += row[i].user + row[i].kernel;
 	summarize(a, totals, faults);
-	rows = cli_analysis_section(a, "processes", process_columns, N(process_columns),
+	rows = cli_analysis_section(a, "processes", CLI_COLUMNS(process_columns),
 				    "Processes, by number of page faults");
 	for (size_t i = 0; i < n; i++)
 		add_process(rows, &row[i]);
-	add_works(cli_analysis_section(a, "works", work_columns, N(work_columns),
+	add_works(cli_analysis_section(a, "works", CLI_COLUMNS(work_columns),
 				       "Reclaim and compaction"),
 		  totals);
-	rows = cli_analysis_section(a, "worst", worst_columns, N(worst_columns),
+	rows = cli_analysis_section(a, "worst", CLI_COLUMNS(worst_columns),
 				    "Longest reclaims and compactions");
 	for (size_t i = 0; i < totals->worst.n; i++)
 		add_worst(rows, &totals->worst.one[i]);
-	add_victims(cli_analysis_section(a, "victims", victim_columns, N(victim_columns),
+	add_victims(cli_analysis_section(a, "victims", CLI_COLUMNS(victim_columns),
 					 "Killed for want of memory"),
 		    totals);
 	kl_histogram_init(&all, totals->time[0].unit);
@@ -175,39 +163,25 @@ static int fill(struct cli_analysis *a, struct kl_mm_report *report)
 			    (json_int_t)totals->unfinished, "unpaired",
 			    (json_int_t)totals->unpaired, "dropped", (json_int_t)totals->dropped,
 			    "gaps", (json_int_t)totals->gaps);
-	status = error ? cli_library_error(error, NULL) : cli_analysis_write(a);
+	status = error ? cli_library_error(error, NULL) : CLI_OK;
 	kl_histogram_deinit(&all);
 	return status;
 }
 
-static int add(void *report, const struct kl_item *item)
-{
-	return kl_mm_report_add(report, item);
-}
+CLI_ANALYSIS_FUNCTIONS(mm)
 
-static int run(struct cli_analysis *a)
+static void *create(const struct cli_analysis *a)
 {
-	struct kl_mm_report *report =
-		kl_mm_report_create(kl_trace_schema(a->trace), (int32_t)a->pid);
-	struct kl_buffer names = {};
-	int status;
-
-	if (!report)
-		return cli_library_error(-ENOMEM, NULL);
-	status = cli_analysis_read(a, add, report);
-	if (!status) {
-		kl_mm_report_missing(report, &names);
-		status = cli_analysis_check(a, &names);
-	}
-	if (!status)
-		status = fill(a, report);
-	kl_mm_report_destroy(report);
-	return status;
+	return kl_mm_report_create(kl_trace_schema(a->trace), (int32_t)a->pid);
 }
 
 const struct cli_analysis_ops cli_analysis_mm = {
 	.name = "mm",
 	.events = "'x86_exceptions_page_fault_*,mm_vmscan_*,mm_compaction_*,mark_victim' "
 		  "-v min_faults,maj_faults",
-	.run = run,
+	.create = create,
+	.add = add,
+	.missing = missing,
+	.fill = fill,
+	.destroy = destroy,
 };

@@ -52,8 +52,6 @@ static const struct cli_column drop_columns[] = {
 	{ "last", "last_ns", CLI_CELL_TIME },
 };
 
-#define N(array) (sizeof(array) / sizeof(*(array)))
-
 static void add_end(struct cli_rows *rows, uint16_t family, const struct kl_net_end *end)
 {
 	char text[INET6_ADDRSTRLEN] = "?", *both;
@@ -67,10 +65,7 @@ static void add_end(struct cli_rows *rows, uint16_t family, const struct kl_net_
 
 static void add_ns(struct cli_rows *rows, uint64_t begin_ns, uint64_t end_ns)
 {
-	if (begin_ns && end_ns)
-		cli_rows_add_number(rows, end_ns > begin_ns ? end_ns - begin_ns : 0);
-	else
-		cli_rows_add_none(rows);
+	cli_rows_add_optional(rows, begin_ns && end_ns, end_ns > begin_ns ? end_ns - begin_ns : 0);
 }
 
 /* @known: sizes are */
@@ -80,19 +75,11 @@ static void add_connection(struct cli_rows *rows, const struct kl_net_connection
 	add_end(rows, is->family, &is->local);
 	cli_rows_add_text(rows, is->active ? "->" : is->begin_ns ? "<-" : "--");
 	add_end(rows, is->family, &is->remote);
-	if (is->begin_ns)
-		cli_rows_add_number(rows, is->begin_ns);
-	else
-		cli_rows_add_none(rows);
+	cli_rows_add_optional(rows, is->begin_ns, is->begin_ns);
 	add_ns(rows, is->active ? is->begin_ns : 0, is->established_ns);
 	add_ns(rows, is->begin_ns, is->end_ns);
-	if (known) {
-		cli_rows_add_number(rows, is->sent);
-		cli_rows_add_number(rows, is->received);
-	} else {
-		cli_rows_add_none(rows);
-		cli_rows_add_none(rows);
-	}
+	cli_rows_add_optional(rows, known, is->sent);
+	cli_rows_add_optional(rows, known, is->received);
 	cli_rows_add_number(rows, is->retransmits);
 	cli_rows_add_number(rows, is->resets);
 }
@@ -172,7 +159,7 @@ static json_t *json_totals(const struct kl_net_totals *t)
 			 (json_int_t)t->gaps);
 }
 
-static int fill(struct cli_analysis *a, struct kl_net_report *report)
+static int fill(struct cli_analysis *a, void *report)
 {
 	const struct kl_net_totals *totals = kl_net_report_totals(report);
 	const struct kl_net_connection *connection;
@@ -183,16 +170,16 @@ static int fill(struct cli_analysis *a, struct kl_net_report *report)
 
 	summarize(a, totals);
 	connection = kl_net_report_connections(report, &n);
-	rows = cli_analysis_section(a, "connections", connection_columns, N(connection_columns),
+	rows = cli_analysis_section(a, "connections", CLI_COLUMNS(connection_columns),
 				    "TCP connections, by end");
 	for (size_t i = 0; i < n; i++)
 		add_connection(rows, &connection[i], totals->lengths);
 	device = kl_net_report_devices(report, &n);
-	rows = cli_analysis_section(a, "devices", device_columns, N(device_columns), "Devices");
+	rows = cli_analysis_section(a, "devices", CLI_COLUMNS(device_columns), "Devices");
 	for (size_t i = 0; i < n; i++)
 		add_device(rows, &device[i]);
 	drop = kl_net_report_drops(report, &n);
-	rows = cli_analysis_section(a, "drops", drop_columns, N(drop_columns), "Dropped packets");
+	rows = cli_analysis_section(a, "drops", CLI_COLUMNS(drop_columns), "Dropped packets");
 	for (size_t i = 0; i < n; i++)
 		add_drop(a, rows, &drop[i]);
 	cli_analysis_histogram(a, "connect", cli_analysis_times, &totals->connect, NULL,
@@ -200,38 +187,29 @@ static int fill(struct cli_analysis *a, struct kl_net_report *report)
 	cli_analysis_histogram(a, "lifetimes", cli_analysis_times, &totals->lifetime, NULL,
 			       "Connections, by time from begin to end");
 	a->json = json_totals(totals);
-	return cli_analysis_write(a);
+	return CLI_OK;
 }
 
-static int add(void *report, const struct kl_item *item)
+CLI_ANALYSIS_FUNCTIONS(net)
+
+static void *create(const struct cli_analysis *a)
 {
-	return kl_net_report_add(report, item);
+	return kl_net_report_create(kl_trace_schema(a->trace), (int32_t)a->pid);
 }
 
-static int run(struct cli_analysis *a)
+static int finish(void *report, const struct cli_analysis *a)
 {
-	struct kl_net_report *report =
-		kl_net_report_create(kl_trace_schema(a->trace), (int32_t)a->pid);
-	struct kl_buffer names = {};
-	int status;
-
-	if (!report)
-		return cli_library_error(-ENOMEM, NULL);
-	status = cli_analysis_read(a, add, report);
-	if (!status) {
-		kl_net_report_missing(report, &names);
-		status = cli_analysis_check(a, &names);
-	}
-	if (!status && kl_net_report_finish(report))
-		status = cli_library_error(-ENOMEM, NULL);
-	if (!status)
-		status = fill(a, report);
-	kl_net_report_destroy(report);
-	return status;
+	(void)a;
+	return kl_net_report_finish(report);
 }
 
 const struct cli_analysis_ops cli_analysis_net = {
 	.name = "net",
 	.events = "net",
-	.run = run,
+	.create = create,
+	.add = add,
+	.missing = missing,
+	.finish = finish,
+	.fill = fill,
+	.destroy = destroy,
 };

@@ -8,14 +8,19 @@
 #include "analysis.h"
 
 static const struct cli_column task_columns[] = {
-	{ "tid", "tid", CLI_CELL_ID },		{ NULL, "pid", CLI_CELL_ID },
-	{ "task", "comm", CLI_CELL_TEXT },	{ "runs", "runs", CLI_CELL_COUNT },
-	{ "running", "run_ns", CLI_CELL_NS },	{ "moves", "migrations", CLI_CELL_COUNT },
-	{ "waited", "wait_ns", CLI_CELL_NS },	{ "woken", "wakeups", CLI_CELL_COUNT },
-	{ NULL, "wakeup_ns", CLI_CELL_NS },	{ "mean", "mean_ns", CLI_CELL_NS },
-	{ "50%", "p50_ns", CLI_CELL_NS },	{ "99%", "p99_ns", CLI_CELL_NS },
-	{ "worst", "max_ns", CLI_CELL_NS },	{ "preempted", "preempted", CLI_CELL_COUNT },
-	{ "for", "preempted_ns", CLI_CELL_NS }, { "worst", "preempted_max_ns", CLI_CELL_NS },
+	{ "tid", "tid", CLI_CELL_ID },
+	{ NULL, "pid", CLI_CELL_ID },
+	{ "task", "comm", CLI_CELL_TEXT },
+	{ "runs", "runs", CLI_CELL_COUNT },
+	{ "running", "run_ns", CLI_CELL_NS },
+	{ "moves", "migrations", CLI_CELL_COUNT },
+	{ "waited", "wait_ns", CLI_CELL_NS },
+	{ "woken", "wakeups", CLI_CELL_COUNT },
+	{ NULL, "wakeup_ns", CLI_CELL_NS },
+	CLI_SPREAD_COLUMNS,
+	{ "preempted", "preempted", CLI_CELL_COUNT },
+	{ "for", "preempted_ns", CLI_CELL_NS },
+	{ "worst", "preempted_max_ns", CLI_CELL_NS },
 	{ NULL, "waiting_ns", CLI_CELL_NS },
 };
 
@@ -41,15 +46,10 @@ static const struct cli_column wait_columns[] = {
 	{ "", NULL, CLI_CELL_BAR },
 };
 
-#define N(array) (sizeof(array) / sizeof(*(array)))
-
 static void add_task(struct cli_rows *rows, const struct kl_sched_row *row)
 {
 	cli_rows_add_number(rows, (uint64_t)row->task.tid);
-	if (row->task.pid)
-		cli_rows_add_number(rows, (uint64_t)row->task.pid);
-	else
-		cli_rows_add_none(rows);
+	cli_rows_add_optional(rows, row->task.pid, (uint64_t)row->task.pid);
 	cli_rows_add_text(rows, row->task.comm);
 	cli_rows_add_number(rows, row->runs);
 	cli_rows_add_number(rows, row->run_ns);
@@ -60,14 +60,8 @@ static void add_task(struct cli_rows *rows, const struct kl_sched_row *row)
 	cli_rows_add_spread(rows, &row->wakeups);
 	cli_rows_add_number(rows, row->preempted.n);
 	cli_rows_add_number(rows, row->preempted.sum);
-	if (row->preempted.n)
-		cli_rows_add_number(rows, row->preempted.most);
-	else
-		cli_rows_add_none(rows);
-	if (row->waiting)
-		cli_rows_add_number(rows, row->waiting_ns);
-	else
-		cli_rows_add_none(rows);
+	cli_rows_add_optional(rows, row->preempted.n, row->preempted.most);
+	cli_rows_add_optional(rows, row->waiting, row->waiting_ns);
 }
 
 static void add_worst(struct cli_rows *rows, const struct kl_worst_case *worst)
@@ -104,7 +98,7 @@ static void summarize(struct cli_analysis *a, const struct kl_sched_totals *tota
 	cli_analysis_print_gaps(a, totals->omitted, totals->dropped, totals->gaps);
 }
 
-static int fill(struct cli_analysis *a, struct kl_sched_report *report)
+static int fill(struct cli_analysis *a, void *report)
 {
 	const struct kl_sched_totals *totals = kl_sched_report_totals(report);
 	size_t n;
@@ -114,12 +108,12 @@ static int fill(struct cli_analysis *a, struct kl_sched_report *report)
 	if (!row)
 		return cli_library_error(-ENOMEM, NULL);
 	summarize(a, totals);
-	rows = cli_analysis_section(a, "tasks", task_columns, N(task_columns),
+	rows = cli_analysis_section(a, "tasks", CLI_COLUMNS(task_columns),
 				    "Tasks, by time waiting for a CPU");
 	for (size_t i = 0; i < n; i++)
 		if (row[i].runs || row[i].run_ns || row[i].waiting)
 			add_task(rows, &row[i]);
-	rows = cli_analysis_section(a, "worst", worst_columns, N(worst_columns),
+	rows = cli_analysis_section(a, "worst", CLI_COLUMNS(worst_columns),
 				    "Longest waits for a CPU");
 	for (size_t i = 0; i < totals->worst.n; i++)
 		add_worst(rows, &totals->worst.one[i]);
@@ -127,40 +121,34 @@ static int fill(struct cli_analysis *a, struct kl_sched_report *report)
 			       "Waits for a CPU, by length");
 	a->json = json_pack("{s:I, s:I, s:I}", "omitted", (json_int_t)totals->omitted, "dropped",
 			    (json_int_t)totals->dropped, "gaps", (json_int_t)totals->gaps);
-	return cli_analysis_write(a);
+	return CLI_OK;
 }
 
-static int add(void *report, const struct kl_item *item)
-{
-	return kl_sched_report_add(report, item);
-}
+CLI_ANALYSIS_FUNCTIONS(sched)
 
-static int run(struct cli_analysis *a)
+static void *create(const struct cli_analysis *a)
 {
 	struct kl_sched_report *report = kl_sched_report_create(kl_trace_schema(a->trace),
 								a->partial,
 								kl_trace_state(a->trace)->begin_ns);
-	struct kl_buffer names = {};
-	int status;
 
-	if (!report)
-		return cli_library_error(-ENOMEM, NULL);
-	kl_sched_report_select(report, (int32_t)a->pid);
-	status = cli_analysis_read(a, add, report);
-	if (!status) {
-		kl_sched_report_missing(report, &names);
-		status = cli_analysis_check(a, &names);
-	}
-	if (!status && kl_sched_report_finish(report, a->end_ns))
-		status = cli_library_error(-ENOMEM, NULL);
-	if (!status)
-		status = fill(a, report);
-	kl_sched_report_destroy(report);
-	return status;
+	if (report)
+		kl_sched_report_select(report, (int32_t)a->pid);
+	return report;
+}
+
+static int finish(void *report, const struct cli_analysis *a)
+{
+	return kl_sched_report_finish(report, a->end_ns);
 }
 
 const struct cli_analysis_ops cli_analysis_sched = {
 	.name = "sched",
 	.events = "sched_switch,sched_wakeup,sched_wakeup_new,sched_waking",
-	.run = run,
+	.create = create,
+	.add = add,
+	.missing = missing,
+	.finish = finish,
+	.fill = fill,
+	.destroy = destroy,
 };

@@ -24,8 +24,6 @@ static const struct cli_column columns[] = {
 	{ "over time", NULL, CLI_CELL_TEXT },
 };
 
-#define N(array) (sizeof(array) / sizeof(*(array)))
-
 enum {
 	LETTERS = 48, /* of the column "over time" */
 	DRAWN = 40, /* tasks, if --top does not say how many */
@@ -69,10 +67,7 @@ static void add_row(struct cli_rows *rows, const struct kl_states_counts *counts
 		    const struct kl_states_row *row)
 {
 	cli_rows_add_number(rows, (uint64_t)row->task.tid);
-	if (row->task.pid)
-		cli_rows_add_number(rows, (uint64_t)row->task.pid);
-	else
-		cli_rows_add_none(rows);
+	cli_rows_add_optional(rows, row->task.pid, (uint64_t)row->task.pid);
 	cli_rows_add_text(rows, row->task.comm);
 	cli_rows_add_number(rows, row->ns[KL_RUN_RUNNING]);
 	cli_rows_add_number(rows, row->ns[KL_RUN_WOKEN]);
@@ -118,7 +113,7 @@ static int write_svg(struct cli_analysis *a, const struct kl_states_counts *coun
 	kl_buffer_deinit(&svg);
 	if (error)
 		return cli_library_error(error, NULL);
-	return written ? cli_analysis_write(a) : CLI_FAILED;
+	return written ? CLI_OK : CLI_FAILED;
 }
 
 static void summarize(struct cli_analysis *a, const struct kl_states_counts *counts, size_t n)
@@ -136,7 +131,7 @@ static void summarize(struct cli_analysis *a, const struct kl_states_counts *cou
 	cli_analysis_print_gaps(a, counts->omitted, counts->dropped, counts->gaps);
 }
 
-static int fill(struct cli_analysis *a, struct kl_states_report *report)
+static int fill(struct cli_analysis *a, void *report)
 {
 	const struct kl_states_counts *counts = kl_states_report_counts(report);
 	size_t n;
@@ -151,7 +146,7 @@ static int fill(struct cli_analysis *a, struct kl_states_report *report)
 		return write_svg(a, counts, row, a->top < n ? (size_t)a->top : n);
 	}
 	summarize(a, counts, n);
-	rows = cli_analysis_section(a, "tasks", columns, N(columns), "Tasks, by time running");
+	rows = cli_analysis_section(a, "tasks", CLI_COLUMNS(columns), "Tasks, by time running");
 	for (size_t i = 0; i < n; i++)
 		add_row(rows, counts, &row[i]);
 	if (a->top && a->top < n)
@@ -163,41 +158,35 @@ static int fill(struct cli_analysis *a, struct kl_states_report *report)
 				    (json_int_t)counts->omitted, "dropped",
 				    (json_int_t)counts->dropped, "gaps", (json_int_t)counts->gaps,
 				    "slices_ns", json_slices(counts, row, n));
-	return cli_analysis_write(a);
+	return CLI_OK;
 }
 
-static int add(void *report, const struct kl_item *item)
-{
-	return kl_states_report_add(report, item);
-}
+CLI_ANALYSIS_FUNCTIONS(states)
 
-static int run(struct cli_analysis *a)
+static void *create(const struct cli_analysis *a)
 {
 	struct kl_states_report *report =
 		kl_states_report_create(kl_trace_schema(a->trace), a->partial,
 					kl_trace_state(a->trace)->begin_ns);
-	struct kl_buffer names = {};
-	int status;
 
-	if (!report)
-		return cli_library_error(-ENOMEM, NULL);
-	kl_states_report_select(report, (int32_t)a->pid);
-	status = cli_analysis_read(a, add, report);
-	if (!status) {
-		kl_states_report_missing(report, &names);
-		status = cli_analysis_check(a, &names);
-	}
-	if (!status && kl_states_report_finish(report, a->end_ns))
-		status = cli_library_error(-ENOMEM, NULL);
-	if (!status)
-		status = fill(a, report);
-	kl_states_report_destroy(report);
-	return status;
+	if (report)
+		kl_states_report_select(report, (int32_t)a->pid);
+	return report;
+}
+
+static int finish(void *report, const struct cli_analysis *a)
+{
+	return kl_states_report_finish(report, a->end_ns);
 }
 
 const struct cli_analysis_ops cli_analysis_states = {
 	.name = "states",
 	.events = "sched_switch,sched_wakeup,sched_wakeup_new,sched_waking,sched_process_fork",
 	.svg = true,
-	.run = run,
+	.create = create,
+	.add = add,
+	.missing = missing,
+	.finish = finish,
+	.fill = fill,
+	.destroy = destroy,
 };
