@@ -8,20 +8,13 @@ import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { Browser } from './browser.mjs';
+import { check, checkAlone, finish } from './tap.mjs';
 
 const [kernlens, folder] = process.argv.slice(2);
 const HOSTILE = '</script><script>window.bad=1</script><img src=x onerror=window.bad=2>';
 const FILES = ['/build/linux/fs/read_write.c', '/build/linux/fs/ext4/inode.c', '/build/linux/mm/slub.c', `/build/linux/mm/${HOSTILE}`];
 const FUNCTIONS = 40;
-let number = 0, failed = 0, seed = 1;
-
-function check(text, good, seen) {
-	console.log(`${good ? 'ok' : 'not ok'} ${++number} - ${text}`);
-	if (!good) {
-		failed++;
-		console.log(`# got ${JSON.stringify(seen)}`);
-	}
-}
+let seed = 1;
 
 function random(n) {
 	seed = (seed * 1103515245 + 12345) % 2147483648;
@@ -124,8 +117,7 @@ await evaluate('byId("query").value = "function_1"; byId("query").dispatchEvent(
 check('search', (await rows()).length === runs[0].functions.filter((f) => f.function.includes('function_1')).length);
 check('names are shown as text', await evaluate(`window.bad === undefined && document.images.length === 0 && document.scripts.length === 2`));
 check('still no error', browser.errors.length === 0, browser.errors);
-check('nothing is loaded but the page', browser.requests.every((each) => each === url || each.startsWith('data:')), browser.requests);
+checkAlone('nothing is loaded but the page', browser, url);
 
-console.log(`1..${number}`);
 await browser.stop();
-process.exit(failed ? 1 : 0);
+finish();

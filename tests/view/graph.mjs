@@ -6,21 +6,13 @@ import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { Browser } from './browser.mjs';
+import { check, checkAlone, finish } from './tap.mjs';
 
 const [page, blocksFile, countsFile] = process.argv.slice(2);
 const listing = JSON.parse(readFileSync(blocksFile)).functions;
 const counts = JSON.parse(readFileSync(countsFile)).functions;
 const url = pathToFileURL(resolve(page)).href;
 const browser = await Browser.start();
-let number = 0, failed = 0;
-
-function check(text, good, seen) {
-	console.log(`${good ? 'ok' : 'not ok'} ${++number} - ${text}`);
-	if (!good) {
-		failed++;
-		console.log(`# got ${JSON.stringify(seen)}`);
-	}
-}
 
 const evaluate = (text) => browser.evaluate(text);
 const at = () => evaluate('location.hash');
@@ -32,8 +24,7 @@ const goTo = async (hash) => {
 await browser.open(url);
 check('a picture is drawn', await browser.until('typeof frames !== "undefined" && frames > 0'));
 check('without an error', browser.errors.length === 0, browser.errors);
-check('nothing is loaded but the page', browser.requests.every((each) => each === url || each.startsWith('data:')),
-	browser.requests);
+checkAlone('nothing is loaded but the page', browser, url);
 check('names are shown as text', await evaluate(`window.bad === undefined && document.images.length === 0 &&
 	document.scripts.length === 2 && document.querySelectorAll('iframe, object, embed').length === 0`));
 check('all functions are there', await evaluate('functions.length') === listing.length);
@@ -148,9 +139,8 @@ check('light and dark', await evaluate('getComputedStyle(document.body).backgrou
 await browser.key('i');
 check('with and without instructions', await evaluate('document.querySelectorAll("[data-block]").length') === listing[f].blocks.length);
 check('still no error', browser.errors.length === 0, browser.errors);
-check('and nothing was loaded', browser.requests.every((each) => each === url || each.startsWith('data:')), browser.requests);
+checkAlone('and nothing was loaded', browser, url);
 check('nor did a name become a script', await evaluate('window.bad === undefined'));
 
-console.log(`1..${number}`);
 await browser.stop();
-process.exit(failed ? 1 : 0);
+finish();

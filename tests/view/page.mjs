@@ -10,6 +10,7 @@ import { Browser } from './browser.mjs';
 import { testExpressions, testTexts } from './expressions.mjs';
 import { testRows } from './rows.mjs';
 import { testSearch } from './search.mjs';
+import { check, checkAlone, checkThreads, finish, near, sumsOfThreads } from './tap.mjs';
 import { testWhy } from './why.mjs';
 
 const [page, factsFile, reportFile, matchesFile, kernlens, trace, firstMs = 20000, meanMs = 200] = process.argv.slice(2);
@@ -17,19 +18,6 @@ const facts = JSON.parse(readFileSync(factsFile));
 const report = JSON.parse(readFileSync(reportFile));
 const url = pathToFileURL(resolve(page)).href;
 const browser = await Browser.start();
-let number = 0, failed = 0;
-
-function check(text, good, seen) {
-	console.log(`${good ? 'ok' : 'not ok'} ${++number} - ${text}`);
-	if (!good) {
-		failed++;
-		console.log(`# got ${JSON.stringify(seen)}`);
-	}
-}
-
-function near(a, b) {
-	return Math.abs(a - b) <= 1;
-}
 
 const VISIBLE_LOADED = 'rows.filter((r) => r.top + RULER < view.height).every((r) => r.lanes.every((l) => (l.track ? l.track.spans : l.counter.points)))';
 
@@ -48,36 +36,16 @@ const first = Date.now() - begun;
 console.log(`# first picture after ${first} ms`);
 check(`in less than ${firstMs} ms`, first < firstMs, first);
 check('without an error', browser.errors.length === 0, browser.errors);
-check('and nothing is loaded but the page', browser.requests.every((each) => each === url || each.startsWith('data:')),
-	browser.requests);
+checkAlone('and nothing is loaded but the page', browser, url);
 check('the title', (await browser.evaluate('document.title')).endsWith('kernlens'));
 
 const kept = await browser.evaluate('about.kept');
 
 // --------------------------------------------------------------------- sums
 
-const sums = await browser.evaluate(`(async () => {
-	const all = {};
+const sums = await sumsOfThreads(browser, 'track.load()');
 
-	for (const track of tracks) {
-		const spans = await track.load();
-
-		if (track.kind === 'thread')
-			all[track.id] = [...(all[track.id] || []), ...spans.times(-1, about.ns + 1)];
-		if (track.kind === 'syscall')
-			all[track.id].calls = spans.count.reduce((sum, n) => sum + n, 0);
-	}
-	return Object.fromEntries(Object.entries(all).map(([tid, of]) => [tid, [...of.slice(0, 4), of.calls || 0]]));
-})()`);
-
-const wrong = Object.entries(facts.threads).filter(([tid, [running, ready, asleep, calls]]) => {
-	const of = sums[tid];
-
-	return !of || !near(of[0], running) || !near(of[1], ready) || !near(of[2] + of[3], asleep) || of[4] !== calls;
-});
-
-check('each thread ran, waited and slept as long as it did, and called as often', wrong.length === 0,
-	wrong.slice(0, 3).map(([tid, fact]) => [tid, fact, sums[tid]]));
+checkThreads(facts, sums);
 const differ = report.filter((row) => !near(row.run_ns, (sums[row.tid] || [])[0]) &&
 	(sums[row.tid] || [])[0] - row.run_ns > 1);
 
@@ -277,6 +245,5 @@ const speed = await browser.evaluate(`(async () => {
 console.log(`# a picture takes ${speed.mean.toFixed(1)} ms, at most ${speed.worst.toFixed(1)} ms; ` +
 	`memory ${(speed.memory / 1e6).toFixed(0)} MB`);
 check(`each in less than ${meanMs} ms on average`, speed.mean < meanMs, speed);
-console.log(`1..${number}`);
 await browser.stop();
-process.exit(failed ? 1 : 0);
+finish();

@@ -6,19 +6,11 @@ import { execFileSync } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
 import { Browser } from './browser.mjs';
+import { check, finish } from './tap.mjs';
 
 const [kernlens, trace, folder] = process.argv.slice(2);
 const what = ['sched_switch by cpu', 'sched_waking by comm', 'syscall_exit_*:mean(ret)', 'rss'];
 const path = resolve(folder, 'plot.html');
-let number = 0, failed = 0;
-
-function check(text, good, seen) {
-	console.log(`${good ? 'ok' : 'not ok'} ${++number} - ${text}`);
-	if (!good) {
-		failed++;
-		console.log(`# got ${JSON.stringify(seen)}`);
-	}
-}
 
 execFileSync(kernlens, ['plot', ...what, trace, '--top', '0', '--html', path], { stdio: 'ignore' });
 const data = JSON.parse(execFileSync(kernlens, ['plot', ...what, trace, '--top', '0', '--json'], { maxBuffer: 1 << 28 }));
@@ -101,6 +93,5 @@ check('t changes the colours', await evaluate('document.documentElement.classLis
 check('still no error', browser.errors.length === 0, browser.errors);
 check('nothing is loaded but the page', browser.requests.every((each) => each.startsWith(url) || each.startsWith('data:')), browser.requests);
 
-console.log(`1..${number}`);
 await browser.stop();
-process.exit(failed ? 1 : 0);
+finish();

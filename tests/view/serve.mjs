@@ -13,23 +13,15 @@ import { pathToFileURL } from 'node:url';
 import { Browser } from './browser.mjs';
 import { testRows } from './rows.mjs';
 import { testSearch } from './search.mjs';
+import { check, checkThreads, finish, prefix, sumsOfThreads } from './tap.mjs';
 import { testWhy } from './why.mjs';
 
 const [kernlens, trace, factsFile, reportFile, matchesFile, page, firstMs = 20000, serverMb = 300] = process.argv.slice(2);
 const facts = JSON.parse(readFileSync(factsFile));
 const report = JSON.parse(readFileSync(reportFile));
-let number = 0, failed = 0;
-
-function check(text, good, seen) {
-	console.log(`${good ? 'ok' : 'not ok'} ${++number} - served: ${text}`);
-	if (!good) {
-		failed++;
-		console.log(`# got ${JSON.stringify(seen)}`);
-	}
-}
-
-const near = (a, b) => Math.abs(a - b) <= 1;
 const sleep = (ms) => new Promise((done) => { setTimeout(done, ms); });
+
+prefix('served: ');
 
 // ---------------------------------------------------------------- the server
 
@@ -177,27 +169,9 @@ check('all of it is read', await browser.until('about.complete', 120000), await 
 console.log(`# all read after ${Date.now() - begun} ms`);
 check('all records', await browser.evaluate('about.records') === facts.events, await browser.evaluate('about.records'));
 
-const sums = await browser.evaluate(`(async () => {
-	const all = {};
+const sums = await sumsOfThreads(browser, 'track.overview.spans()');
 
-	for (const track of tracks) {
-		const spans = await track.overview.spans();
-
-		if (track.kind === 'thread')
-			all[track.id] = [...(all[track.id] || []), ...spans.times(-1, about.ns + 1)];
-		if (track.kind === 'syscall')
-			all[track.id].calls = spans.count.reduce((sum, n) => sum + n, 0);
-	}
-	return Object.fromEntries(Object.entries(all).map(([tid, of]) => [tid, [...of.slice(0, 4), of.calls || 0]]));
-})()`);
-const differ = Object.entries(facts.threads).filter(([tid, [running, ready, asleep, calls]]) => {
-	const of = sums[tid];
-
-	return !of || !near(of[0], running) || !near(of[1], ready) || !near(of[2] + of[3], asleep) || of[4] !== calls;
-});
-
-check('each thread ran, waited and slept as long as it did, and called as often', differ.length === 0,
-	differ.slice(0, 3).map(([tid, fact]) => [tid, fact, sums[tid]]));
+checkThreads(facts, sums);
 check("kernlens report's threads ran as long", report.length > 50 &&
 	report.every((row) => !((sums[row.tid] || [])[0] - row.run_ns > 1)));
 check('names are text, not markup', await browser.evaluate(
@@ -275,5 +249,4 @@ child.kill('SIGINT');
 const end = await Promise.race([exited, sleep(5000)]);
 
 check('Ctrl-C ends it', JSON.stringify(end) === '[0,null]', end);
-console.log(`1..${number}`);
-process.exit(failed ? 1 : 0);
+finish();
