@@ -19,19 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static inline unsigned long long cycles(void)
-{
-	unsigned int low, high;
-
-	__asm__ volatile("lfence; rdtsc" : "=a"(low), "=d"(high)::"memory");
-	return (unsigned long long)high << 32 | low;
-}
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
+#include "clock.h"
 
 /* --------------------------------------------------------------- operations */
 

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "kernlens.h"
 
 enum {
@@ -66,20 +67,6 @@ static int device;
 static pid_t a_child;
 static char *rows;
 static size_t room = 64u << 20;
-
-static unsigned long long cycles(void)
-{
-	unsigned int low, high;
-
-	__asm__ volatile("lfence; rdtsc" : "=a"(low), "=d"(high)::"memory");
-	return (unsigned long long)high << 32 | low;
-}
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 /* ------------------------------------------------------------------ kernlens */
 

@@ -37,8 +37,8 @@ struct cli_column {
 
 struct cli_rows;
 
-/* Columns, and their number. */
-#define CLI_COLUMNS(columns) columns, sizeof(columns) / sizeof(*(columns))
+/* Number of elements. */
+#define CLI_COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /**
  * cli_rows_create - create an empty list of rows

@@ -29,15 +29,6 @@ const char *const cli_growth_keys[KL_GROWTH_KEYS] = {
 	[KL_GROWTH_BY_PROCESS] = "process",
 };
 
-/* Those that add_code() fills. */
-#define CODE_COLUMNS                                                               \
-	{ NULL, "stack", CLI_CELL_ID }, { "function", "function", CLI_CELL_TEXT }, \
-		{ "in", NULL, CLI_CELL_TEXT }, { NULL, "object", CLI_CELL_TEXT },  \
-		{ "process", NULL, CLI_CELL_TEXT }, { NULL, "pid", CLI_CELL_ID },  \
-	{                                                                          \
-		NULL, "comm", CLI_CELL_TEXT                                        \
-	}
-
 static const struct cli_column touched_columns[] = {
 	{ "kept", "kept", CLI_CELL_MEMORY },
 	{ "touched", "touched", CLI_CELL_MEMORY },
@@ -45,13 +36,25 @@ static const struct cli_column touched_columns[] = {
 	{ "page faults", "events", CLI_CELL_COUNT },
 	{ "mean age", "age_ns", CLI_CELL_NS },
 	{ "oldest", "oldest_ns", CLI_CELL_NS },
-	CODE_COLUMNS,
+	{ NULL, "stack", CLI_CELL_ID },
+	{ "function", "function", CLI_CELL_TEXT },
+	{ "in", NULL, CLI_CELL_TEXT },
+	{ NULL, "object", CLI_CELL_TEXT },
+	{ "process", NULL, CLI_CELL_TEXT },
+	{ NULL, "pid", CLI_CELL_ID },
+	{ NULL, "comm", CLI_CELL_TEXT },
 };
 
 static const struct cli_column freed_columns[] = {
 	{ "given back", "freed", CLI_CELL_MEMORY },
 	{ "calls", "events", CLI_CELL_COUNT },
-	CODE_COLUMNS,
+	{ NULL, "stack", CLI_CELL_ID },
+	{ "function", "function", CLI_CELL_TEXT },
+	{ "in", NULL, CLI_CELL_TEXT },
+	{ NULL, "object", CLI_CELL_TEXT },
+	{ "process", NULL, CLI_CELL_TEXT },
+	{ NULL, "pid", CLI_CELL_ID },
+	{ NULL, "comm", CLI_CELL_TEXT },
 };
 
 /* -------------------------------------------------------------------- rows */
@@ -124,8 +127,8 @@ static int make_part(const struct cli_growth *g, bool calls, struct part *part)
 	part->row = kl_growth_rows(g->growth, g->by, calls, &part->n);
 	if (!part->row)
 		return cli_library_error(-errno, NULL);
-	part->rows = calls ? cli_rows_create(CLI_COLUMNS(freed_columns), 0) :
-			     cli_rows_create(CLI_COLUMNS(touched_columns), 0);
+	part->rows = calls ? cli_rows_create(freed_columns, CLI_COUNT(freed_columns), 0) :
+			     cli_rows_create(touched_columns, CLI_COUNT(touched_columns), 0);
 	for (size_t i = 0; i < part->n; i++) {
 		if (calls)
 			add_freed(part->rows, g, &part->row[i]);

@@ -78,7 +78,7 @@ static int by_weight(const void *a, const void *b)
 /* By address, or the largest of them; those without memory are left out. */
 static struct cli_rows *make_rows(const struct kl_memory *memory, uint64_t top, bool all)
 {
-	struct cli_rows *rows = cli_rows_create(CLI_COLUMNS(columns), 0);
+	struct cli_rows *rows = cli_rows_create(columns, CLI_COUNT(columns), 0);
 	const struct kl_memory_mapping **shown = cli_alloc((memory->n + 1) * sizeof(*shown));
 	size_t n = 0;
 

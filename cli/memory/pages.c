@@ -43,8 +43,6 @@ static const struct state {
 	{ KL_PAGE_HWPOISON, "hwpoison" },
 };
 
-#define N(array) (sizeof(array) / sizeof(*(array)))
-
 /* Frame numbers are read if the caller may know them. */
 static int read_runs(const struct cli_memory *m, struct kl_page_runs *runs)
 {
@@ -66,7 +64,7 @@ static int read_runs(const struct cli_memory *m, struct kl_page_runs *runs)
 static void print_states(struct kl_buffer *text, uint32_t flags)
 {
 	kl_buffer_reset(text);
-	for (size_t i = 0; i < N(states); i++)
+	for (size_t i = 0; i < CLI_COUNT(states); i++)
 		if (flags & states[i].flag)
 			kl_buffer_printf(text, "%s%s", text->length ? "," : "", states[i].name);
 }
@@ -79,7 +77,7 @@ int cli_memory_print_pages(const struct cli_memory *m)
 		{ "node", NULL, CLI_CELL_ID },	      { "zone", NULL, CLI_CELL_TEXT },
 		{ "unit", NULL, CLI_CELL_MEMORY },    { "state", NULL, CLI_CELL_TEXT },
 	};
-	struct cli_rows *rows = cli_rows_create(CLI_COLUMNS(columns), 0);
+	struct cli_rows *rows = cli_rows_create(columns, CLI_COUNT(columns), 0);
 	struct kl_buffer text = {};
 	struct kl_page_runs runs;
 	int status = read_runs(m, &runs);
@@ -122,7 +120,7 @@ static json_t *run_json(const struct kl_abi_detail_pages *run)
 {
 	json_t *flags = json_array(), *to;
 
-	for (size_t i = 0; i < N(states); i++)
+	for (size_t i = 0; i < CLI_COUNT(states); i++)
 		if (run->flags & states[i].flag)
 			json_array_append_new(flags, json_string(states[i].name));
 	to = json_pack("{s:I, s:I, s:o}", "start", (json_int_t)run->start, "pages",
@@ -195,7 +193,7 @@ int cli_memory_print_physical(const struct cli_memory *m)
 		{ "ranges", NULL, CLI_CELL_COUNT }, { "memory", NULL, CLI_CELL_MEMORY },
 		{ "", NULL, CLI_CELL_BAR },
 	};
-	struct cli_rows *rows = cli_rows_create(CLI_COLUMNS(columns), 0);
+	struct cli_rows *rows = cli_rows_create(columns, CLI_COUNT(columns), 0);
 	uint64_t ranges[BUCKETS] = {}, bytes[BUCKETS] = {};
 	struct kl_page_runs runs;
 	int status = read_runs(m, &runs);
@@ -241,7 +239,7 @@ int cli_memory_print_sharers(const struct cli_memory *m)
 
 	if (error)
 		return cli_library_error(error, NULL);
-	rows = cli_rows_create(CLI_COLUMNS(columns), 0);
+	rows = cli_rows_create(columns, CLI_COUNT(columns), 0);
 	for (size_t i = 0; i < n; i++) {
 		cli_rows_add_number(rows, sharer[i].bytes);
 		cli_rows_add_number(rows, (uint64_t)sharer[i].pid);

@@ -132,7 +132,7 @@ static int show(const struct cli_memory *m, const struct kl_memory *before,
 {
 	/* Between two mappings that remain, at most one is gone, and one at each end. */
 	struct row *row = cli_alloc((now->n * 2 + before->n + 2) * sizeof(*row));
-	struct cli_rows *rows = cli_rows_create(CLI_COLUMNS(columns), 0);
+	struct cli_rows *rows = cli_rows_create(columns, CLI_COUNT(columns), 0);
 	size_t n = find_changes(before, now, row);
 	int status = CLI_OK;
 

@@ -111,14 +111,6 @@ const struct cli_analysis_ops *cli_analysis_get(unsigned int i);
 /* Run a report; @a has ops, path, format, top and pid. Returns the exit status. */
 int cli_analysis_run(struct cli_analysis *a);
 
-/* The columns of cli_rows_add_spread(). */
-#define CLI_SPREAD_COLUMNS                                                    \
-	{ "mean", "mean_ns", CLI_CELL_NS }, { "50%", "p50_ns", CLI_CELL_NS }, \
-		{ "99%", "p99_ns", CLI_CELL_NS },                             \
-	{                                                                     \
-		"worst", "max_ns", CLI_CELL_NS                                \
-	}
-
 /* Start the next section. */
 struct cli_rows *cli_analysis_section(struct cli_analysis *a, const char *name,
 				      const struct cli_column *columns, unsigned int n,

@@ -18,7 +18,10 @@ static const struct cli_column device_columns[] = {
 	{ "errors", "errors", CLI_CELL_COUNT },
 	{ "at once", "most_in_flight", CLI_CELL_COUNT },
 	{ NULL, "total_ns", CLI_CELL_NS },
-	CLI_SPREAD_COLUMNS,
+	{ "mean", "mean_ns", CLI_CELL_NS },
+	{ "50%", "p50_ns", CLI_CELL_NS },
+	{ "99%", "p99_ns", CLI_CELL_NS },
+	{ "worst", "max_ns", CLI_CELL_NS },
 	{ "queued", "queued", CLI_CELL_COUNT },
 	{ NULL, "queue_ns", CLI_CELL_NS },
 	{ "mean", "queue_mean_ns", CLI_CELL_NS },
@@ -32,7 +35,10 @@ static const struct cli_column process_columns[] = {
 	{ "size", "bytes", CLI_CELL_BYTES },
 	{ "errors", "errors", CLI_CELL_COUNT },
 	{ "total", "total_ns", CLI_CELL_NS },
-	CLI_SPREAD_COLUMNS,
+	{ "mean", "mean_ns", CLI_CELL_NS },
+	{ "50%", "p50_ns", CLI_CELL_NS },
+	{ "99%", "p99_ns", CLI_CELL_NS },
+	{ "worst", "max_ns", CLI_CELL_NS },
 	{ NULL, "queue_ns", CLI_CELL_NS },
 };
 
@@ -144,16 +150,18 @@ static int fill(struct cli_analysis *a, void *report)
 
 	summarize(a, totals);
 	row = kl_io_report_devices(report, &n);
-	rows = cli_analysis_section(a, "devices", CLI_COLUMNS(device_columns), "Devices");
+	rows = cli_analysis_section(a, "devices", device_columns, CLI_COUNT(device_columns),
+				    "Devices");
 	for (size_t i = 0; i < n; i++)
 		if (row[i].latency.n)
 			add_device(a, rows, &row[i]);
 	row = kl_io_report_processes(report, &n);
-	rows = cli_analysis_section(a, "processes", CLI_COLUMNS(process_columns),
+	rows = cli_analysis_section(a, "processes", process_columns, CLI_COUNT(process_columns),
 				    "Processes, by total time of their requests");
 	for (size_t i = 0; i < n; i++)
 		add_process(rows, &row[i]);
-	rows = cli_analysis_section(a, "worst", CLI_COLUMNS(worst_columns), "Longest requests");
+	rows = cli_analysis_section(a, "worst", worst_columns, CLI_COUNT(worst_columns),
+				    "Longest requests");
 	for (size_t i = 0; i < totals->worst.n; i++)
 		add_worst(a, rows, &totals->worst.one[i]);
 	cli_analysis_histogram(a, "latency", cli_analysis_times, &totals->latency, NULL,

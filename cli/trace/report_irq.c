@@ -13,7 +13,10 @@ static const struct cli_column irq_columns[] = {
 	{ "interrupts", "count", CLI_CELL_COUNT },
 	{ NULL, "handled", CLI_CELL_COUNT },
 	{ "total", "total_ns", CLI_CELL_NS },
-	CLI_SPREAD_COLUMNS,
+	{ "mean", "mean_ns", CLI_CELL_NS },
+	{ "50%", "p50_ns", CLI_CELL_NS },
+	{ "99%", "p99_ns", CLI_CELL_NS },
+	{ "worst", "max_ns", CLI_CELL_NS },
 };
 
 static const struct cli_column softirq_columns[] = {
@@ -21,7 +24,10 @@ static const struct cli_column softirq_columns[] = {
 	{ "softirq", "name", CLI_CELL_TEXT },
 	{ "runs", "count", CLI_CELL_COUNT },
 	{ "total", "total_ns", CLI_CELL_NS },
-	CLI_SPREAD_COLUMNS,
+	{ "mean", "mean_ns", CLI_CELL_NS },
+	{ "50%", "p50_ns", CLI_CELL_NS },
+	{ "99%", "p99_ns", CLI_CELL_NS },
+	{ "worst", "max_ns", CLI_CELL_NS },
 	{ NULL, "raised", CLI_CELL_COUNT },
 	{ "raised for", "delay_mean_ns", CLI_CELL_NS },
 	{ "50%", "delay_p50_ns", CLI_CELL_NS },
@@ -144,9 +150,9 @@ static int fill(struct cli_analysis *a, void *report)
 		sorted[i] = &row[i];
 	qsort(sorted, n, sizeof(*sorted), compare);
 	summarize(a, totals);
-	irqs = cli_analysis_section(a, "interrupts", CLI_COLUMNS(irq_columns),
+	irqs = cli_analysis_section(a, "interrupts", irq_columns, CLI_COUNT(irq_columns),
 				    "Interrupts, by total time");
-	softirqs = cli_analysis_section(a, "softirqs", CLI_COLUMNS(softirq_columns),
+	softirqs = cli_analysis_section(a, "softirqs", softirq_columns, CLI_COUNT(softirq_columns),
 					"Softirqs, by total time, and how long they were raised "
 					"before they ran");
 	for (size_t i = 0; i < n; i++) {
@@ -157,8 +163,10 @@ static int fill(struct cli_analysis *a, void *report)
 		else
 			add_irq(irqs, sorted[i]);
 	}
-	add_cpus(cli_analysis_section(a, "cpus", CLI_COLUMNS(cpu_columns), "CPUs"), report);
-	rows = cli_analysis_section(a, "worst", CLI_COLUMNS(worst_columns), "Longest interrupts");
+	add_cpus(cli_analysis_section(a, "cpus", cpu_columns, CLI_COUNT(cpu_columns), "CPUs"),
+		 report);
+	rows = cli_analysis_section(a, "worst", worst_columns, CLI_COUNT(worst_columns),
+				    "Longest interrupts");
 	for (size_t i = 0; i < totals->worst.n; i++)
 		add_worst(rows, &totals->worst.one[i], row);
 	cli_analysis_histogram(a, "histogram", time_columns, &totals->time[0], &totals->time[1],

@@ -27,11 +27,10 @@ static const struct cli_column process_columns[] = {
 };
 
 static const struct cli_column work_columns[] = {
-	{ "work", "work", CLI_CELL_TEXT },
-	{ "times", "count", CLI_CELL_COUNT },
-	{ "pages", "pages", CLI_CELL_COUNT },
-	{ "total", "total_ns", CLI_CELL_NS },
-	CLI_SPREAD_COLUMNS,
+	{ "work", "work", CLI_CELL_TEXT },    { "times", "count", CLI_CELL_COUNT },
+	{ "pages", "pages", CLI_CELL_COUNT }, { "total", "total_ns", CLI_CELL_NS },
+	{ "mean", "mean_ns", CLI_CELL_NS },   { "50%", "p50_ns", CLI_CELL_NS },
+	{ "99%", "p99_ns", CLI_CELL_NS },     { "worst", "max_ns", CLI_CELL_NS },
 };
 
 static const struct cli_column worst_columns[] = {
@@ -139,18 +138,18 @@ static int fill(struct cli_analysis *a, void *report)
 	for (size_t i = 0; i < n; i++)
 		faults += row[i].user + row[i].kernel;
 	summarize(a, totals, faults);
-	rows = cli_analysis_section(a, "processes", CLI_COLUMNS(process_columns),
+	rows = cli_analysis_section(a, "processes", process_columns, CLI_COUNT(process_columns),
 				    "Processes, by number of page faults");
 	for (size_t i = 0; i < n; i++)
 		add_process(rows, &row[i]);
-	add_works(cli_analysis_section(a, "works", CLI_COLUMNS(work_columns),
+	add_works(cli_analysis_section(a, "works", work_columns, CLI_COUNT(work_columns),
 				       "Reclaim and compaction"),
 		  totals);
-	rows = cli_analysis_section(a, "worst", CLI_COLUMNS(worst_columns),
+	rows = cli_analysis_section(a, "worst", worst_columns, CLI_COUNT(worst_columns),
 				    "Longest reclaims and compactions");
 	for (size_t i = 0; i < totals->worst.n; i++)
 		add_worst(rows, &totals->worst.one[i]);
-	add_victims(cli_analysis_section(a, "victims", CLI_COLUMNS(victim_columns),
+	add_victims(cli_analysis_section(a, "victims", victim_columns, CLI_COUNT(victim_columns),
 					 "Killed for want of memory"),
 		    totals);
 	kl_histogram_init(&all, totals->time[0].unit);

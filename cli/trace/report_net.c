@@ -170,16 +170,18 @@ static int fill(struct cli_analysis *a, void *report)
 
 	summarize(a, totals);
 	connection = kl_net_report_connections(report, &n);
-	rows = cli_analysis_section(a, "connections", CLI_COLUMNS(connection_columns),
-				    "TCP connections, by end");
+	rows = cli_analysis_section(a, "connections", connection_columns,
+				    CLI_COUNT(connection_columns), "TCP connections, by end");
 	for (size_t i = 0; i < n; i++)
 		add_connection(rows, &connection[i], totals->lengths);
 	device = kl_net_report_devices(report, &n);
-	rows = cli_analysis_section(a, "devices", CLI_COLUMNS(device_columns), "Devices");
+	rows = cli_analysis_section(a, "devices", device_columns, CLI_COUNT(device_columns),
+				    "Devices");
 	for (size_t i = 0; i < n; i++)
 		add_device(rows, &device[i]);
 	drop = kl_net_report_drops(report, &n);
-	rows = cli_analysis_section(a, "drops", CLI_COLUMNS(drop_columns), "Dropped packets");
+	rows = cli_analysis_section(a, "drops", drop_columns, CLI_COUNT(drop_columns),
+				    "Dropped packets");
 	for (size_t i = 0; i < n; i++)
 		add_drop(a, rows, &drop[i]);
 	cli_analysis_histogram(a, "connect", cli_analysis_times, &totals->connect, NULL,

@@ -8,19 +8,14 @@
 #include "analysis.h"
 
 static const struct cli_column task_columns[] = {
-	{ "tid", "tid", CLI_CELL_ID },
-	{ NULL, "pid", CLI_CELL_ID },
-	{ "task", "comm", CLI_CELL_TEXT },
-	{ "runs", "runs", CLI_CELL_COUNT },
-	{ "running", "run_ns", CLI_CELL_NS },
-	{ "moves", "migrations", CLI_CELL_COUNT },
-	{ "waited", "wait_ns", CLI_CELL_NS },
-	{ "woken", "wakeups", CLI_CELL_COUNT },
-	{ NULL, "wakeup_ns", CLI_CELL_NS },
-	CLI_SPREAD_COLUMNS,
-	{ "preempted", "preempted", CLI_CELL_COUNT },
-	{ "for", "preempted_ns", CLI_CELL_NS },
-	{ "worst", "preempted_max_ns", CLI_CELL_NS },
+	{ "tid", "tid", CLI_CELL_ID },		{ NULL, "pid", CLI_CELL_ID },
+	{ "task", "comm", CLI_CELL_TEXT },	{ "runs", "runs", CLI_CELL_COUNT },
+	{ "running", "run_ns", CLI_CELL_NS },	{ "moves", "migrations", CLI_CELL_COUNT },
+	{ "waited", "wait_ns", CLI_CELL_NS },	{ "woken", "wakeups", CLI_CELL_COUNT },
+	{ NULL, "wakeup_ns", CLI_CELL_NS },	{ "mean", "mean_ns", CLI_CELL_NS },
+	{ "50%", "p50_ns", CLI_CELL_NS },	{ "99%", "p99_ns", CLI_CELL_NS },
+	{ "worst", "max_ns", CLI_CELL_NS },	{ "preempted", "preempted", CLI_CELL_COUNT },
+	{ "for", "preempted_ns", CLI_CELL_NS }, { "worst", "preempted_max_ns", CLI_CELL_NS },
 	{ NULL, "waiting_ns", CLI_CELL_NS },
 };
 
@@ -108,12 +103,12 @@ static int fill(struct cli_analysis *a, void *report)
 	if (!row)
 		return cli_library_error(-ENOMEM, NULL);
 	summarize(a, totals);
-	rows = cli_analysis_section(a, "tasks", CLI_COLUMNS(task_columns),
+	rows = cli_analysis_section(a, "tasks", task_columns, CLI_COUNT(task_columns),
 				    "Tasks, by time waiting for a CPU");
 	for (size_t i = 0; i < n; i++)
 		if (row[i].runs || row[i].run_ns || row[i].waiting)
 			add_task(rows, &row[i]);
-	rows = cli_analysis_section(a, "worst", CLI_COLUMNS(worst_columns),
+	rows = cli_analysis_section(a, "worst", worst_columns, CLI_COUNT(worst_columns),
 				    "Longest waits for a CPU");
 	for (size_t i = 0; i < totals->worst.n; i++)
 		add_worst(rows, &totals->worst.one[i]);

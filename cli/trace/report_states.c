@@ -146,7 +146,8 @@ static int fill(struct cli_analysis *a, void *report)
 		return write_svg(a, counts, row, a->top < n ? (size_t)a->top : n);
 	}
 	summarize(a, counts, n);
-	rows = cli_analysis_section(a, "tasks", CLI_COLUMNS(columns), "Tasks, by time running");
+	rows = cli_analysis_section(a, "tasks", columns, CLI_COUNT(columns),
+				    "Tasks, by time running");
 	for (size_t i = 0; i < n; i++)
 		add_row(rows, counts, &row[i]);
 	if (a->top && a->top < n)

@@ -446,11 +446,8 @@ static void add_single(struct decoder *d, u32 i)
 	fall_through(d, i, 1);
 }
 
-/*
- * What a step reads besides the task. A step that cannot fault and calls nothing is not
- * KL_USES_OUT.
- */
-static u8 uses_of(u32 code)
+/* Does a step read one field of up to 8 bytes? */
+static bool reads_number(u32 code)
 {
 	switch (code) {
 	case KL_STEP_TEST_FIELD_S32:
@@ -459,7 +456,20 @@ static u8 uses_of(u32 code)
 	case KL_STEP_TEST_FIELD_SMALL:
 	case KL_STEP_END_FIELD:
 	case KL_STEP_FIELD:
+		return true;
+	}
+	return false;
+}
+
+/*
+ * What a step reads besides the task. A step that cannot fault and calls nothing is not
+ * KL_USES_OUT.
+ */
+static u8 uses_of(u32 code)
+{
+	if (reads_number(code))
 		return KL_USES_FIELDS;
+	switch (code) {
 	case KL_STEP_FIELD_TEXT:
 	case KL_STEP_FIELD_BEHIND:
 		return KL_USES_FIELDS | KL_USES_OUT;
@@ -485,14 +495,9 @@ static u64 reads_of(const struct kl_step *step)
 {
 	u32 bytes = 1u << (step->b >> 1);
 
-	switch (step->code) {
-	case KL_STEP_TEST_FIELD_S32:
-	case KL_STEP_TEST_FIELD_64:
-	case KL_STEP_TEST_FIELD_U32:
-	case KL_STEP_TEST_FIELD_SMALL:
-	case KL_STEP_END_FIELD:
-	case KL_STEP_FIELD:
+	if (reads_number(step->code))
 		return kl_reads(step->imm - bytes, bytes);
+	switch (step->code) {
 	case KL_STEP_FIELD_TEXT:
 		if (step->a)
 			return ~0ull;

@@ -29,6 +29,12 @@ int kl_open_regular(const char *path);
 int kl_open_regular_at(int dir, const char *path);
 
 /*
+ * Read @bytes bytes of a file from offset @at. Returns how many there are: fewer at the end of the
+ * file, and at an error; errno is 0 at the end.
+ */
+size_t kl_read_at(int fd, void *to, size_t bytes, uint64_t at);
+
+/*
  * Make room for one more element. @array holds @count elements of @size bytes each, and has room
  * for *@capacity. Returns the array, which may have moved, or NULL with an error.
  */

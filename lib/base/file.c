@@ -38,3 +38,22 @@ int kl_open_regular(const char *path)
 {
 	return kl_open_regular_at(AT_FDCWD, path);
 }
+
+size_t kl_read_at(int fd, void *to, size_t bytes, uint64_t at)
+{
+	size_t done = 0;
+
+	errno = 0;
+	while (done < bytes) {
+		ssize_t n = pread(fd, (uint8_t *)to + done, bytes - done, (off_t)(at + done));
+
+		if (n < 0 && errno == EINTR) {
+			errno = 0;
+			continue;
+		}
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	return done;
+}

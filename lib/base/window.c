@@ -44,23 +44,6 @@ void kl_window_close(struct kl_window *window)
 	*window = (struct kl_window){ .fd = -1 };
 }
 
-/* Read up to @bytes bytes; fewer at the end of the file. */
-static size_t read_at(int fd, uint8_t *to, size_t bytes, uint64_t at)
-{
-	size_t done = 0;
-
-	while (done < bytes) {
-		ssize_t n = pread(fd, to + done, bytes - done, (off_t)(at + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		done += (size_t)n;
-	}
-	return done;
-}
-
 /* The file now ends at @end. */
 static void shrink(struct kl_window *window, uint64_t end)
 {
@@ -104,7 +87,7 @@ const void *kl_window_at(struct kl_window *window, uint64_t at, size_t bytes)
 	if (!make_room(window, wanted))
 		return NULL;
 	window->copy_at = at;
-	window->copy_bytes = read_at(window->fd, window->copy, wanted, at);
+	window->copy_bytes = kl_read_at(window->fd, window->copy, wanted, at);
 	if (window->copy_bytes < wanted)
 		shrink(window, at + window->copy_bytes);
 	return bytes <= window->copy_bytes ? window->copy : NULL;
@@ -148,7 +131,7 @@ int kl_window_read(struct kl_window *window, size_t most, uint8_t **bytes, size_
 		}
 		return ret;
 	}
-	*length = read_at(window->fd, *bytes, (size_t)window->size, 0);
+	*length = kl_read_at(window->fd, *bytes, (size_t)window->size, 0);
 	shrink(window, *length);
 	return 0;
 }

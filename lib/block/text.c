@@ -17,19 +17,8 @@
 /* Returns -ENODATA if the file is too short. */
 int kl_text_read_file(int fd, uint64_t offset, void *to, size_t bytes)
 {
-	uint8_t *at = to;
-
-	while (bytes) {
-		ssize_t n = pread(fd, at, bytes, offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -ENODATA;
-		at += n;
-		offset += n;
-		bytes -= n;
-	}
+	if (kl_read_at(fd, to, bytes, offset) < bytes)
+		return errno ? -errno : -ENODATA;
 	return 0;
 }
 

@@ -37,22 +37,9 @@ struct kl_image {
 
 static bool read_file(const struct kl_image *image, uint64_t at, void *to, size_t bytes)
 {
-	uint8_t *into = to;
-
 	if (at > image->size || bytes > image->size - at)
 		return false;
-	while (bytes) {
-		ssize_t got = pread(image->fd, into, bytes, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		into += got;
-		at += (uint64_t)got;
-		bytes -= (size_t)got;
-	}
-	return true;
+	return kl_read_at(image->fd, to, bytes, at) == bytes;
 }
 
 /* ------------------------------------------------------- ELF */

@@ -11,6 +11,7 @@
 #include <kernlens/ber_reader.h>
 #include <kernlens/error.h>
 #include "../base/base.h"
+#include "../base/loss.h"
 #include "ber.h"
 #include "ber_names.h"
 #include "ber_schema.h"
@@ -214,20 +215,6 @@ static uint64_t take_optional(struct kl_ber *from, uint32_t tag)
 	return kl_ber_next_is(from, tag) ? kl_ber_take_unsigned(from, tag, UINT64_MAX) : 0;
 }
 
-static void count_loss(struct kl_trace_counts *counts, const struct kl_loss *loss)
-{
-	uint64_t *const sums[] = {
-		[KL_LOSS_DISCARDED] = &counts->discarded,
-		[KL_LOSS_OVERWRITTEN] = &counts->overwritten,
-		[KL_LOSS_BEFORE] = &counts->before,
-		[KL_LOSS_CORRUPT] = &counts->damaged,
-		[KL_LOSS_UNSTORED] = &counts->unstored,
-		[KL_LOSS_UNSEEN] = &counts->unseen,
-	};
-
-	*sums[loss->kind] += loss->records;
-}
-
 static bool read_loss(struct kl_ber_reader *reader, struct kl_ber value)
 {
 	struct kl_loss *loss = &reader->loss;
@@ -242,7 +229,7 @@ static bool read_loss(struct kl_ber_reader *reader, struct kl_ber value)
 	loss->first_block = take_optional(&value, KL_BER_CONTEXT(2));
 	loss->origin_ns = reader->begin_ns;
 	if (!value.bad)
-		count_loss(&reader->counts, loss);
+		kl_loss_count(&reader->counts, loss);
 	return !value.bad;
 }
 

@@ -15,21 +15,9 @@
 
 bool kl_frame_read_bytes(const struct kl_frame_index *index, uint64_t at, void *to, size_t bytes)
 {
-	size_t done = 0;
-
 	if (at > index->bytes || bytes > index->bytes - at)
 		return false;
-	while (done < bytes) {
-		ssize_t n = pread(index->fd, (uint8_t *)to + done, bytes - done,
-				  (off_t)(index->base + at + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
+	return kl_read_at(index->fd, to, bytes, index->base + at) == bytes;
 }
 
 static bool is_valid(const struct kl_frame_head *head)

@@ -59,18 +59,7 @@ uint32_t kl_pack_entry_crc(const struct kl_pack_entry *entry)
 
 static bool read_at(int fd, uint64_t at, void *to, size_t bytes)
 {
-	size_t done = 0;
-
-	while (done < bytes) {
-		ssize_t n = pread(fd, (uint8_t *)to + done, bytes - done, (off_t)(at + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
+	return kl_read_at(fd, to, bytes, at) == bytes;
 }
 
 bool kl_pack_is(const char *path)

@@ -8,6 +8,7 @@
 #include <kernlens/error.h>
 #include "../base/base.h"
 #include "../base/crc.h"
+#include "../base/loss.h"
 #include "stream.h"
 
 /*
@@ -21,20 +22,6 @@ static const struct kl_abi_block *header_at(struct kl_stream *s, uint64_t at)
 	if (!block || block->magic != KL_CTF_MAGIC || memcmp(block->uuid, s->uuid, 16) != 0)
 		return NULL;
 	return block;
-}
-
-static uint64_t *sum_of(struct kl_trace_counts *counts, enum kl_loss_kind kind)
-{
-	uint64_t *const sums[KL_LOSS_KINDS] = {
-		[KL_LOSS_DISCARDED] = &counts->discarded,
-		[KL_LOSS_OVERWRITTEN] = &counts->overwritten,
-		[KL_LOSS_BEFORE] = &counts->before,
-		[KL_LOSS_CORRUPT] = &counts->damaged,
-		[KL_LOSS_UNSTORED] = &counts->unstored,
-		[KL_LOSS_UNSEEN] = &counts->unseen,
-	};
-
-	return sums[kind];
 }
 
 /* Where the next loss to be pushed occurred. */
@@ -58,7 +45,7 @@ static void push_loss(struct kl_stream *s, enum kl_loss_kind kind, uint64_t reco
 		.end_ns = range->end == ~0ull ? 0 : kl_timebase_ns(s->timebase, range->end),
 	};
 	s->pending_key[n] = range->end;
-	*sum_of(s->counts, kind) += records;
+	kl_loss_count(s->counts, &s->pending[n]);
 }
 
 static bool is_whole(const struct kl_stream *s)

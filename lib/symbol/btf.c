@@ -243,7 +243,6 @@ struct kl_btf *kl_btf_parse(const void *data, size_t bytes, const struct kl_btf 
 static uint8_t *read_part(int fd, const char *path, uint64_t from, uint64_t bytes)
 {
 	uint8_t *data;
-	uint64_t done = 0;
 
 	if (bytes > FILE_MAX) {
 		kl_fail(EINVAL, "%s: %llu bytes is too large for BTF", path,
@@ -255,17 +254,10 @@ static uint8_t *read_part(int fd, const char *path, uint64_t from, uint64_t byte
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	while (done < bytes) {
-		ssize_t n = pread(fd, data + done, bytes - done, from + done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			kl_fail_system(n ? errno : EINVAL, "cannot read %s", path);
-			free(data);
-			return NULL;
-		}
-		done += n;
+	if (kl_read_at(fd, data, bytes, from) < bytes) {
+		kl_fail_system(errno ? errno : EINVAL, "cannot read %s", path);
+		free(data);
+		return NULL;
 	}
 	return data;
 }

@@ -38,20 +38,32 @@ struct kl_dwarf {
 	size_t n, room;
 };
 
+/* Go to the next section that has a name. Returns the name, or NULL after the last section. */
+static const char *next_section(Elf *elf, Elf_Scn **section, GElf_Shdr *header)
+{
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((*section = elf_nextscn(elf, *section))) {
+		const char *name = gelf_getshdr(*section, header) ?
+					   elf_strptr(elf, names, header->sh_name) :
+					   NULL;
+
+		if (name)
+			return name;
+	}
+	return NULL;
+}
+
 bool kl_dwarf_is_in(Elf *elf)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	size_t names;
+	const char *name;
 
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *name = gelf_getshdr(section, &header) ?
-					   elf_strptr(elf, names, header.sh_name) :
-					   NULL;
-
-		if (name && header.sh_type != SHT_NOBITS &&
+	while ((name = next_section(elf, &section, &header))) {
+		if (header.sh_type != SHT_NOBITS &&
 		    (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
 			return true;
 	}
@@ -66,18 +78,13 @@ static bool are_strings_ended(Dwarf *dwarf)
 	Elf *elf = dwarf_getelf(dwarf);
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	size_t names;
+	const char *name;
 
-	if (elf_getshdrstrndx(elf, &names))
-		return false;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *name = gelf_getshdr(section, &header) ?
-					   elf_strptr(elf, names, header.sh_name) :
-					   NULL;
+	while ((name = next_section(elf, &section, &header))) {
 		Elf_Data *data;
 
-		if (!name || (strcmp(name, ".debug_str") != 0 && strcmp(name, ".zdebug_str") != 0 &&
-			      strcmp(name, ".debug_line_str") != 0))
+		if (strcmp(name, ".debug_str") != 0 && strcmp(name, ".zdebug_str") != 0 &&
+		    strcmp(name, ".debug_line_str") != 0)
 			continue;
 		data = elf_rawdata(section, NULL);
 		if (data && data->d_buf && data->d_size &&

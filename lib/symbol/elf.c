@@ -15,7 +15,7 @@
 
 static int read_at(int fd, void *to, size_t bytes, uint64_t from)
 {
-	return pread(fd, to, bytes, from) == (ssize_t)bytes ? 0 : -EINVAL;
+	return kl_read_at(fd, to, bytes, from) == bytes ? 0 : -EINVAL;
 }
 
 static int find(const Elf64_Shdr *sections, unsigned int n, const char *names, uint64_t names_bytes,

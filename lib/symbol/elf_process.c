@@ -202,6 +202,18 @@ int kl_elf_process_find(struct kl_elf_process *process, unsigned int number, uin
 	return answer.n;
 }
 
+/* The one text of the answer, and the answer. NULL: there is none. */
+static const char *ask_text(struct kl_elf_process *process, const struct kl_elf_request *request,
+			    struct kl_elf_answer *answer)
+{
+	ssize_t bytes = process->pid ? ask(process, request, -1) : -EPIPE;
+
+	if (bytes < 0)
+		return NULL;
+	memcpy(answer, process->message, sizeof(*answer));
+	return take_text(process, (size_t)bytes, answer->n == 1, sizeof(*answer));
+}
+
 const char *kl_elf_process_variable(struct kl_elf_process *process, unsigned int number,
 				    uint64_t place, uint64_t distance, uint64_t *offset)
 {
@@ -209,14 +221,12 @@ const char *kl_elf_process_variable(struct kl_elf_process *process, unsigned int
 					  .number = number,
 					  .place = place,
 					  .distance = distance };
-	ssize_t bytes = process->pid ? ask(process, &request, -1) : -EPIPE;
-	struct kl_elf_answer answer;
+	struct kl_elf_answer answer = { 0 };
+	const char *text = ask_text(process, &request, &answer);
 
-	if (bytes < 0)
-		return NULL;
-	memcpy(&answer, process->message, sizeof(answer));
-	*offset = answer.address;
-	return take_text(process, (size_t)bytes, answer.n == 1, sizeof(answer));
+	if (text)
+		*offset = answer.address;
+	return text;
 }
 
 int kl_elf_process_place(struct kl_elf_process *process, unsigned int number, const char *name,
@@ -310,11 +320,7 @@ const char *kl_elf_process_needed(struct kl_elf_process *process, unsigned int n
 	struct kl_elf_request request = { .kind = KL_ELF_REQUEST_NEEDED,
 					  .number = number,
 					  .place = index };
-	ssize_t bytes = process->pid ? ask(process, &request, -1) : -EPIPE;
 	struct kl_elf_answer answer;
 
-	if (bytes < 0)
-		return NULL;
-	memcpy(&answer, process->message, sizeof(answer));
-	return take_text(process, (size_t)bytes, answer.n == 1, sizeof(answer));
+	return ask_text(process, &request, &answer);
 }

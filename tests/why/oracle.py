@@ -201,13 +201,10 @@ class Told:
                 self.uncertain += part["ns"] if part["kind"] == "unknown" else 0
 
 
-def record(batch):
-    with open("programs", "w") as file:
-        file.write("".join(Generator(n).text(n) for n in batch))
-    done = subprocess.run([KERNLENS, "why", "--json", "-o", "trace", "--force", "--buffer", "16M",
-                           "--", PLAY, "programs", DISK], capture_output=True, text=True, check=True)
+def read_notes(lines):
+    """What the programs of a batch did, by number, from what play has printed."""
     truths = collections.defaultdict(Truth)
-    for line in done.stderr.splitlines():
+    for line in lines:
         words = line.split()
         if words[0] == "actor":
             program, actor, pid, parent = map(int, words[1:])
@@ -216,6 +213,14 @@ def record(batch):
             truths[int(words[1])].ops[int(words[2])].append(
                 (words[3], int(words[4]), int(words[5]), int(words[6])))
     return truths
+
+
+def record(batch):
+    with open("programs", "w") as file:
+        file.write("".join(Generator(n).text(n) for n in batch))
+    done = subprocess.run([KERNLENS, "why", "--json", "-o", "trace", "--force", "--buffer", "16M",
+                           "--", PLAY, "programs", DISK], capture_output=True, text=True, check=True)
+    return read_notes(done.stderr.splitlines())
 
 
 def explain(pid):

@@ -31,7 +31,7 @@ import subprocess
 import sys
 
 import oracle
-from oracle import Generator, Told, Truth
+from oracle import Generator, Told, read_notes
 
 BATCH = 40
 FOLDER, COMMAND = sys.argv[5:7]
@@ -48,16 +48,8 @@ EQUAL = 0.98
 
 def notes(tool, batch):
     """What the programs of a batch did while a tool recorded, by number."""
-    truths = collections.defaultdict(Truth)
     with open("%s/%s.notes.%d" % (FOLDER, tool, batch)) as file:
-        for line in file:
-            words = line.split()
-            if words[0] == "actor":
-                program, actor, pid, parent = map(int, words[1:])
-                truths[program].pid[actor], truths[program].parent[actor] = pid, parent
-            elif words[0] == "did":
-                truths[int(words[1])].ops[int(words[2])].append(
-                    (words[3], int(words[4]), int(words[5]), int(words[6])))
+        truths = read_notes(file)
     for truth in truths.values():
         truth.walk(0, *truth.span())
     return truths

@@ -152,32 +152,12 @@ static void detach(struct kl_dynevent *d)
 			     &d->uprobe->consumer);
 }
 
-const struct kl_dynevent_kind kl_dynevent_uprobe = {
-	.arguments = ARGUMENTS,
-	.name_max = PATH_MAX,
-	.bytes = sizeof(struct kl_uprobe),
-	.create = create,
-	.destroy = destroy,
-	.attach = attach,
-	.detach = detach,
-};
+#define UPROBE_KIND(n)                                                                     \
+	{                                                                                  \
+		.arguments = (n), .name_max = PATH_MAX, .bytes = sizeof(struct kl_uprobe), \
+		.create = create, .destroy = destroy, .attach = attach, .detach = detach,  \
+	}
 
-const struct kl_dynevent_kind kl_dynevent_uretprobe = {
-	.arguments = 1,
-	.name_max = PATH_MAX,
-	.bytes = sizeof(struct kl_uprobe),
-	.create = create,
-	.destroy = destroy,
-	.attach = attach,
-	.detach = detach,
-};
-
-const struct kl_dynevent_kind kl_dynevent_usdt = {
-	.arguments = KL_BLOCK_ARGUMENTS,
-	.name_max = PATH_MAX,
-	.bytes = sizeof(struct kl_uprobe),
-	.create = create,
-	.destroy = destroy,
-	.attach = attach,
-	.detach = detach,
-};
+const struct kl_dynevent_kind kl_dynevent_uprobe = UPROBE_KIND(ARGUMENTS);
+const struct kl_dynevent_kind kl_dynevent_uretprobe = UPROBE_KIND(1);
+const struct kl_dynevent_kind kl_dynevent_usdt = UPROBE_KIND(KL_BLOCK_ARGUMENTS);
