@@ -190,7 +190,8 @@ FISH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 ZSH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions
 MODULE_SOURCE := $(DESTDIR)/usr/src/kernlens-$(VERSION)
 UNITS := $(DESTDIR)$(UNITDIR)
-SERVICES := kernlens-watch.service kernlens-history.service kernlens-serve.service kernlens-serve.socket
+SERVICES := kernlens-watch.service kernlens-history.service kernlens-serve.service kernlens-serve.socket \
+	kernlens-recorder.service kernlens-crash.service
 DASHBOARDS := $(DESTDIR)$(PREFIX)/share/kernlens/grafana
 # Who may open the device: a group, and the rule that gives it the device.
 SYSUSERS := $(DESTDIR)/usr/lib/sysusers.d/kernlens.conf
@@ -198,6 +199,8 @@ UDEV := $(DESTDIR)$(UDEVDIR)/rules.d/60-kernlens.rules
 # Edited by the administrator: never overwritten, and removed only if unchanged.
 RULES := $(DESTDIR)/etc/kernlens/watch.rules
 MODPROBE := $(DESTDIR)/etc/modprobe.d/kernlens.conf
+# What is said at login.
+MOTD := $(DESTDIR)/etc/update-motd.d/95-kernlens
 
 # Of the contract: the headers, and the tables that they include.
 UAPI_INSTALLED = $(wildcard uapi/*.h) uapi/events.def uapi/handlers.def uapi/settings.def \
@@ -206,7 +209,7 @@ UAPI_INSTALLED = $(wildcard uapi/*.h) uapi/events.def uapi/handlers.def uapi/set
 # removes them.
 FOLDERS = $(BIN) $(PKGCONFIG_FILES) $(PYTHON_PACKAGE) $(HEADERS)/uapi $(MAN)/man1 $(MAN)/man5 $(MAN)/man7 \
 	$(BASH_COMPLETIONS) $(FISH_COMPLETIONS) $(ZSH_COMPLETIONS) $(MODULE_SOURCE) $(UNITS) $(DASHBOARDS) \
-	$(dir $(SYSUSERS) $(UDEV) $(RULES) $(MODPROBE))
+	$(dir $(SYSUSERS) $(UDEV) $(RULES) $(MODPROBE) $(MOTD))
 FOLDERS_MADE := $(DESTDIR)$(PREFIX)/share/kernlens/folders
 # Installs what comes through a pipe, readable whatever the umask is.
 PUT := install -m 644 /dev/stdin
@@ -235,6 +238,7 @@ install: library command install-module
 	install -m 644 packaging/grafana/kernlens.json $(DASHBOARDS)
 	test -e $(RULES) || install -m 644 packaging/etc/watch.rules $(RULES)
 	test -e $(MODPROBE) || install -m 644 packaging/etc/modprobe.conf $(MODPROBE)
+	sed 's|@PREFIX@|$(PREFIX)|' packaging/etc/motd | install -m 755 /dev/stdin $(MOTD)
 	install -m 644 packaging/sysusers/kernlens.conf $(SYSUSERS)
 	install -m 644 packaging/udev/60-kernlens.rules $(UDEV)
 ifeq ($(DESTDIR),)
@@ -265,7 +269,7 @@ endif
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
 		$(addprefix $(MAN)/man5/,$(notdir $(wildcard docs/man/*.5))) \
 		$(addprefix $(MAN)/man7/,$(notdir $(wildcard docs/man/*.7))) \
-		$(SERVICES:%=$(UNITS)/%) $(SYSUSERS) $(UDEV) $(DASHBOARDS)/kernlens.json
+		$(SERVICES:%=$(UNITS)/%) $(SYSUSERS) $(UDEV) $(MOTD) $(DASHBOARDS)/kernlens.json
 	! cmp -s packaging/etc/watch.rules $(RULES) || rm -f $(RULES)
 	! cmp -s packaging/etc/modprobe.conf $(MODPROBE) || rm -f $(MODPROBE)
 	scripts/install-folders remove $(FOLDERS_MADE) "$(DESTDIR)"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kernlens status: print the module, its clock, and the existing sessions and limits. */
+/*
+ * kernlens status: print the module, its clock, and the existing sessions and limits; and crashes of
+ * which traces were saved.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +10,19 @@
 
 #include "../base/cli.h"
 #include "../base/common.h"
+#include "../base/crashes.h"
 #include "../base/output.h"
+
+enum {
+	KEY_CRASHES = CLI_KEY_OWN,
+	KEY_SEEN,
+};
+
+static const struct cli_option options[] = {
+	{ KEY_CRASHES, "crashes", NULL, "only saved crashes that have not been seen" },
+	{ KEY_SEEN, "seen", NULL, "note that they have been seen" },
+	{},
+};
 
 static const char *clock_name(uint32_t clock)
 {
@@ -141,13 +156,14 @@ static int write_json(struct kl_device *device)
 	for (uint32_t i = 0; !kl_device_status(device, i, &status); i++)
 		json_array_append_new(sessions, session_json(device, &status));
 	return cli_json_write(
-		json_pack("{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o, s:o}", "loaded",
-			  1, "version", version, "abi", (json_int_t)info->abi_version, "clock",
-			  clock_name(info->clock), "clock_hz", (json_int_t)info->clock_hz, "cpus",
-			  (json_int_t)info->cpus, "events", (json_int_t)info->events, "may_see",
-			  list_rights(info->may), "sessions_max", (json_int_t)info->sessions_max,
-			  "buffer_bytes_max", (json_int_t)info->buffer_bytes_max, "sessions",
-			  sessions, "limits", list_accounts(device)));
+		json_pack("{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o}",
+			  "loaded", 1, "version", version, "abi", (json_int_t)info->abi_version,
+			  "clock", clock_name(info->clock), "clock_hz", (json_int_t)info->clock_hz,
+			  "cpus", (json_int_t)info->cpus, "events", (json_int_t)info->events,
+			  "may_see", list_rights(info->may), "sessions_max",
+			  (json_int_t)info->sessions_max, "buffer_bytes_max",
+			  (json_int_t)info->buffer_bytes_max, "sessions", sessions, "limits",
+			  list_accounts(device), "crashes", cli_crashes_load(false)));
 }
 
 static void print_module(const struct kl_abi_info *info)
@@ -237,6 +253,16 @@ static void add_session(struct cli_table *table, struct kl_device *device,
 	cli_table_add(table, "%s", cli_print_count(number, s->lost));
 }
 
+static void print_crashes(void)
+{
+	json_t *crashes = cli_crashes_load(false);
+
+	if (json_array_size(crashes))
+		putchar('\n');
+	cli_crashes_print(crashes);
+	json_decref(crashes);
+}
+
 static int print_status(struct kl_device *device)
 {
 	struct cli_table *table;
@@ -256,6 +282,22 @@ static int print_status(struct kl_device *device)
 		cli_table_print(table, stdout, 2);
 	}
 	print_limits(device);
+	print_crashes();
+	return CLI_OK;
+}
+
+/* What is shown at login. */
+static int show_unseen(void)
+{
+	json_t *crashes = cli_crashes_load(true);
+
+	if (cli_settings.json)
+		return cli_json_write(crashes);
+	cli_crashes_print(crashes);
+	if (json_array_size(crashes))
+		puts("To see them: kernlens view, print, report or why. To end this message: kernlens "
+		     "status --seen");
+	json_decref(crashes);
 	return CLI_OK;
 }
 
@@ -263,25 +305,32 @@ static int exec_status(const struct cli_command *self, int argc, char **argv)
 {
 	struct cli_parser parser;
 	struct kl_device *device;
-	int status;
+	int status, key, only = 0;
 
 	cli_parser_init(&parser, self, argc, argv);
-	while (cli_parse(&parser))
-		;
+	while ((key = cli_parse(&parser)))
+		only = key;
 	if (parser.n_words)
 		cli_usage_error(self, "status takes no arguments");
+	if (only)
+		return only == KEY_SEEN ? cli_crashes_set_seen() : show_unseen();
 	device = cli_open_device();
-	if (!device)
+	if (!device) {
+		if (!cli_settings.json)
+			print_crashes();
 		return CLI_FAILED;
+	}
 	status = cli_settings.json ? write_json(device) : print_status(device);
 	kl_device_close(device);
 	return status;
 }
 
 const struct cli_command_ops cmd_status = {
+	.options = options,
 	.text = "Shows your own sessions, and the usage and limits of your account. With\n"
 		"CAP_PERFMON, shows those of all users. Root can change the limits in\n"
-		"/sys/module/kernlens/parameters.\n"
+		"/sys/module/kernlens/parameters, and sees crashes of this machine of which\n"
+		"kernlens extract --save has saved traces.\n"
 		"The exit status is 1 if the module is not loaded.\n",
 	.exec = exec_status,
 };

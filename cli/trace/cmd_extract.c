@@ -11,11 +11,14 @@
 #include "../base/common.h"
 #include "../base/numbers.h"
 #include "../base/output.h"
+#include "extract_save.h"
 
 enum {
 	KEY_FORCE = CLI_KEY_OWN,
 	KEY_LIST,
 	KEY_SESSION,
+	KEY_SAVE,
+	KEY_KEEP,
 };
 
 static const struct cli_option options[] = {
@@ -23,6 +26,8 @@ static const struct cli_option options[] = {
 	{ KEY_SESSION, "session", "NAME", "only sessions with this name or number" },
 	{ KEY_LIST, "list", NULL, "list the sessions, and extract nothing" },
 	{ KEY_FORCE, "force", NULL, "replace existing traces in DIR" },
+	{ KEY_SAVE, "save", NULL, "extract to where kernlens status finds the traces" },
+	{ KEY_KEEP, "keep", "N", "with --save: keep the traces of N crashes (10)" },
 	{ 'i', "input", "FILE", "memory: an ELF core such as /proc/vmcore, or raw bytes" },
 	{},
 };
@@ -30,12 +35,21 @@ static const struct cli_option options[] = {
 /* Lines of damage that are printed; the rest are counted. */
 #define DAMAGE_MAX 200
 
-/* @damage: lines about damage so far */
+#define KEEP_DEFAULT 10
+
+/*
+ * @output: where to extract to. @shown: the same, as users will know it. @damage: lines about
+ * damage so far
+ */
 struct extract {
 	struct kl_dump *dump;
 	const char *output;
+	const char *shown;
 	const char *session;
 	bool force;
+	bool saves;
+	uint64_t keep;
+	struct cli_save save;
 	size_t damage;
 	json_t *json;
 };
@@ -137,31 +151,32 @@ static int list(const struct extract *x)
  */
 static char *name_of(const struct extract *x, const struct kl_dump_session *s)
 {
-	char *name = cli_format("%s-%u", s->name[0] ? s->name : "session", s->id), *path;
+	char *name = cli_format("%s-%u", s->name[0] ? s->name : "session", s->id), *whole;
 
 	for (char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("._-+", *c))
 			*c = '_';
 	if (name[0] == '.')
 		name[0] = '_';
-	if (kl_dump_machine(x->dump, 1))
-		path = cli_format("%s/%s@%llx", x->output, name,
-				  (unsigned long long)kl_dump_machine(x->dump, s->machine)->anchor);
-	else
-		path = cli_format("%s/%s", x->output, name);
+	if (!kl_dump_machine(x->dump, 1))
+		return name;
+	whole = cli_format("%s@%llx", name,
+			   (unsigned long long)kl_dump_machine(x->dump, s->machine)->anchor);
 	free(name);
-	return path;
+	return whole;
 }
 
-static void report(struct extract *x, const struct kl_dump_session *s, const char *path,
+static void report(struct extract *x, const struct kl_dump_session *s, const char *name,
 		   const struct kl_dump_counts *counts)
 {
+	char *path = cli_format("%s/%s", x->shown, name);
 	json_t *o;
 
 	if (!cli_settings.json) {
 		cli_note("%s: %llu records in %llu blocks%s", path,
 			 (unsigned long long)counts->records, (unsigned long long)counts->blocks,
 			 counts->damaged ? "; some are damaged, see above" : "");
+		free(path);
 		return;
 	}
 	o = json_of(x, s);
@@ -171,18 +186,19 @@ static void report(struct extract *x, const struct kl_dump_session *s, const cha
 	json_object_set_new(o, "cut", json_integer((json_int_t)counts->cut));
 	json_object_set_new(o, "damaged", json_integer((json_int_t)counts->damaged));
 	json_array_append_new(x->json, o);
+	free(path);
 }
 
 static int extract_one(struct extract *x, size_t i, const struct kl_dump_session *s)
 {
 	struct kl_dump_counts counts;
-	char *path = name_of(x, s);
+	char *name = name_of(x, s), *path = cli_format("%s/%s", x->output, name);
 	int error = kl_record_clear(path, x->force);
 
 	if (!error)
 		error = kl_dump_extract(x->dump, i, path, &counts);
 	if (!error)
-		report(x, s, path, &counts);
+		report(x, s, name, &counts);
 	else if (error == -EEXIST || error == -ENOTEMPTY)
 		cli_error(error, "%s; --force replaces it", kl_error_text());
 	else
@@ -190,7 +206,10 @@ static int extract_one(struct extract *x, size_t i, const struct kl_dump_session
 	/* A session without records is no failure of the others, nor is its empty trace of use. */
 	if (error == -ENODATA)
 		kl_record_discard(path);
+	else if (!error && x->saves)
+		cli_save_add(&x->save, s, name);
 	free(path);
+	free(name);
 	return error;
 }
 
@@ -200,8 +219,6 @@ static int extract(struct extract *x)
 	size_t wanted = 0, done = 0;
 	bool failed = false;
 
-	if (mkdir(x->output, 0700) && errno != EEXIST)
-		return cli_error(-errno, "cannot create %s: %s", x->output, strerror(errno));
 	for (size_t i = 0; (s = kl_dump_session(x->dump, i)); i++) {
 		int error;
 
@@ -221,6 +238,27 @@ static int extract(struct extract *x)
 	return done && !failed ? CLI_OK : CLI_FAILED;
 }
 
+static int extract_to(struct extract *x)
+{
+	if (mkdir(x->output, 0700) && errno != EEXIST)
+		return cli_error(-errno, "cannot create %s: %s", x->output, strerror(errno));
+	x->shown = x->output;
+	return extract(x);
+}
+
+static int extract_and_save(struct extract *x)
+{
+	int status = cli_save_begin(&x->save, x->dump), saved;
+
+	if (status)
+		return status;
+	x->output = x->save.part;
+	x->shown = x->save.folder;
+	status = extract(x);
+	saved = cli_save_end(&x->save, x->damage, (size_t)x->keep);
+	return status ? status : saved;
+}
+
 static int run(struct extract *x, const char *path, bool only_list)
 {
 	const struct kl_dump_ops ops = { print_damage, x };
@@ -232,7 +270,7 @@ static int run(struct extract *x, const char *path, bool only_list)
 	if (!x->dump)
 		return cli_library_error(-errno, NULL);
 	x->json = json_array();
-	status = only_list ? list(x) : extract(x);
+	status = only_list ? list(x) : x->saves ? extract_and_save(x) : extract_to(x);
 	if (cli_settings.json && status == CLI_OK)
 		status = cli_json_write(x->json);
 	else
@@ -241,9 +279,15 @@ static int run(struct extract *x, const char *path, bool only_list)
 	return status;
 }
 
+static void take_keep(struct extract *x, const struct cli_parser *parser)
+{
+	if (!cli_parse_unsigned(parser->arg, UINT32_MAX, &x->keep) || !x->keep)
+		cli_usage_error(parser->command, "\"%s\" is not a number of crashes", parser->arg);
+}
+
 static int exec_extract(const struct cli_command *self, int argc, char **argv)
 {
-	struct extract x = {};
+	struct extract x = { .keep = KEEP_DEFAULT };
 	struct cli_parser parser;
 	const char *path = NULL;
 	bool only_list = false;
@@ -259,16 +303,22 @@ static int exec_extract(const struct cli_command *self, int argc, char **argv)
 			only_list = true;
 		else if (key == KEY_FORCE)
 			x.force = true;
+		else if (key == KEY_SAVE)
+			x.saves = true;
+		else if (key == KEY_KEEP)
+			take_keep(&x, &parser);
 		else if (key == 'i')
 			path = parser.arg;
 	}
+	if (x.saves && (x.output || only_list))
+		cli_usage_error(self, "--save excludes --output and --list");
 	if (parser.n_words + !!path != 1)
 		cli_usage_error(self,
 				"expected one file with the memory of a machine; for a session "
 				"that runs, use kernlens snapshot SESSION");
 	if (!path)
 		path = parser.words[0];
-	if (!x.output && !only_list)
+	if (!x.output && !only_list && !x.saves)
 		cli_usage_error(self, "no directory is given for the traces (-o DIR)");
 	return run(&x, path, only_list);
 }
@@ -280,6 +330,7 @@ const struct cli_command_ops cmd_extract = {
 		"or what QEMU and makedumpfile -E write), or the bytes of physical memory. It may\n"
 		"be damaged: what cannot be used is named, and the rest is extracted.\n"
 		"\n"
+		"  kernlens extract /proc/vmcore --save    then, after the reboot: kernlens status\n"
 		"  kernlens extract /proc/vmcore -o /var/crash/traces\n"
 		"  kernlens extract memory.elf --list\n"
 		"  kernlens print traces/flight-1\n",

@@ -77,3 +77,55 @@ check "its events are known although it has no description" \
 kl extract /proc/kcore -o memory
 expect "without a session" 1
 says err 'there was no session'
+
+# Saved, as the crash kernel does. What the kernel said last is the reason.
+crashes=/var/lib/kernlens/crashes
+cat >saving <<'END'
+printf 'watchdog: extract is late\033[31m' >/dev/kmsg
+"$1" extract /proc/kcore --save --keep 2 --json >result 2>messages
+END
+save() {
+	"$kernlens" record -q -a --no-dump --overwrite --name saved -e console,mark -o "$1" -- bash saving "$kernlens"
+}
+mkdir -p -m 700 $crashes && mkdir -p $crashes/20200101T000000Z $crashes/20210101T000000Z/other
+echo kept >$crashes/20200101T000000Z/mine
+echo '{"stopped_ns": 1600000000000000000, "traces": []}' >$crashes/20210101T000000Z/crash.json
+check "traces are saved" save saved1
+folder=$(dirname "$(jq -r '.[0].trace' result)")
+check "in a folder named after the time" grep -qE "^$crashes/20[0-9]{6}T[0-9]{6}Z\$" <<<"$folder"
+check "for root alone" test "$(stat -c %a $crashes "$folder" "$folder/crash.json" | xargs)" = '700 700 600'
+check "with what is known" jq -e --arg kernel "$(uname -r)" '.cause == "watchdog: extract is late\\x1b[31m" and .damage == 0 and
+	.kernel == $kernel and (.traces | length) == 1 and (.traces[0] | .session == "saved" and .records >= 1 and
+	.first_ns <= .last_ns)' "$folder/crash.json"
+check "the traces can be read" eval '"$kernlens" print "$folder/$(jq -r .traces[0].trace "$folder/crash.json")" | grep -q "watchdog: extract"'
+check "the oldest is removed, but no file of others" test -e $crashes/20200101T000000Z/mine -a -e $crashes/20210101T000000Z/crash.json
+kl status
+says out "^The machine crashed on 20[-0-9]+ at [0-9:]{8}: watchdog: extract is late\\\\x1b\\[31m\$" "status says when and why it crashed, without control characters"
+says out "^  $folder/saved-[0-9]+: its last .*, [0-9]+ records?\$" "and where the traces are"
+says out '^The machine crashed on 2020-09-13 at ' "and of the crash before"
+kl status --json
+json "as JSON, too" ".crashes | length == 2 and .[0].folder == \"$folder\" and .[0].seen == false"
+kl status --crashes
+check "at login, only crashes" test "$(grep -c '^The machine crashed' "$work/out") $(grep -c ^module "$work/out")" = '2 0'
+kl_nobody status --crashes
+check "an ordinary user sees none" test ! -s "$work/out"
+kl_nobody status --seen
+expect "nor may one end the message" 1
+kl status --seen
+kl status --crashes
+check "once they have been seen, nothing is said at login" test ! -s "$work/out"
+kl status
+says out '^The machine crashed on ' "status still does"
+sleep 1
+check "another crash" save saved2
+kl status --crashes --json
+json "is not seen" 'length == 1'
+check "the oldest goes" test ! -e $crashes/20210101T000000Z/crash.json
+kl extract zeros --save
+expect "memory without the module" 1
+check "leaves no folder" test "$(find $crashes -mindepth 1 -maxdepth 1 -name '.*' | wc -l)" = 0
+kl extract /proc/kcore --save -o t
+expect "--save has a place of its own" 2
+kl extract /proc/kcore --save --keep 0
+expect "and keeps at least one" 2
+rm -r $crashes

@@ -28,7 +28,7 @@ journal() { inside journalctl -u "kernlens-$1" -o cat --no-pager | grep -Eq -- "
 main_pid() { cat "$group/system.slice/kernlens-$1.service/cgroup.procs"; }
 came_again() { [[ $(main_pid watch) && $(main_pid watch) != "$1" ]]; }
 
-mkdir -p $units/kernlens-history.service.d ${rules%/*} $group /usr/local/bin
+mkdir -p $units/kernlens-history.service.d /etc/default ${rules%/*} $group /usr/local/bin
 cp "$kernlens" /usr/local/bin/kernlens
 for unit in "$here"/../../packaging/systemd/*.{service,socket}; do
 	sed 's|@PREFIX@|/usr/local|' "$unit" >"$units/${unit##*/}"
@@ -101,7 +101,32 @@ check "it is stopped with success" eval 'inside systemctl stop kernlens-serve.so
 	test "$(property serve Result) $(property serve ExecMainStatus)" = "success 0"'
 [[ $failed -eq 0 ]] || inside journalctl -u kernlens-serve --no-pager -n 20 | sed 's/^/# serve: /'
 rm /etc/kernlens.conf
-for name in watch history serve; do
+
+# A flight recorder, and the unit that runs in the crash kernel.
+echo 'RECORDER_OPTIONS=--buffer 1M -e sched,trouble' >/etc/default/kernlens-recorder
+check "the recorder starts" inside systemctl start kernlens-recorder
+recorder_runs() { "$kernlens" status --json | jq -e ".sessions | any(.name == \"flight\" and .running and
+	.mode == \"overwrite\" and .written > 100 and .blocks_per_cpu * .block_bytes == 1048576)"; }
+check "and records, with the options of /etc/default" within 60 recorder_runs
+check "it is stopped with success" eval 'inside systemctl stop kernlens-recorder &&
+	test "$(property recorder Result) $(property recorder ExecMainStatus)" = "success 0"'
+check "and has written its trace" eval '"$kernlens" report --json /var/lib/kernlens/recorder | jq -e ".records > 100"'
+check "on a machine that has not crashed, nothing is saved, which is no failure" eval 'inside systemctl start kernlens-crash &&
+	test "$(property crash ConditionResult)" = no'
+# The crash kernel's only service, and this one enabled, on memory that has nothing.
+mkdir $units/kernlens-crash.service.d $units/kdump-tools-dump.service.wants
+printf '[Unit]\nConditionPathExists=\n[Service]\nExecStart=\nExecStart=/usr/local/bin/kernlens extract /dev/null --save\n' \
+	>$units/kernlens-crash.service.d/memory.conf
+printf '[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n' >$units/kdump-tools-dump.service
+ln -s ../kernlens-crash.service "$units/$(sed -n 's/^WantedBy=//p' $units/kernlens-crash.service).wants"
+began() { inside systemctl show -P "$2" "$1"; }
+check "in the crash kernel, it starts with the dump" eval 'inside systemctl daemon-reload &&
+	inside systemctl start kdump-tools-dump && test "$(property crash Result)" = exit-code'
+check "which waits for it, and is made although it has failed" test \
+	"$(began kdump-tools-dump ExecMainStartTimestampMonotonic)" -ge "$(began kernlens-crash ExecMainExitTimestampMonotonic)" -a \
+	"$(began kdump-tools-dump ActiveState)" = active
+rm /etc/default/kernlens-recorder
+for name in watch history serve recorder crash; do
 	check "kernlens-$name is as confined as it can be" inside systemd-analyze security --offline=true --threshold=18 \
 		"$units/kernlens-$name.service"
 done
