@@ -28,23 +28,22 @@ static int newest_first(const struct dirent **a, const struct dirent **b)
 }
 
 /*
- * Call @fn with the path of each folder of a crash, the newest first, and the number of those before
- * it.
+ * Call @fn with the path of each folder of a crash, the newest first, and the number of those
+ * before it.
  */
 static void visit(void (*fn)(const char *folder, size_t number, void *data), void *data)
 {
-	struct dirent **entry;
+	struct dirent **entry = NULL;
 	int n = scandir(CLI_CRASHES_FOLDER, &entry, is_crash, newest_first);
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; entry && i < n; i++) {
 		char *folder = cli_format("%s/%s", CLI_CRASHES_FOLDER, entry[i]->d_name);
 
 		fn(folder, (size_t)i, data);
 		free(folder);
 		free(entry[i]);
 	}
-	if (n >= 0)
-		free(entry);
+	free(entry);
 }
 
 static json_t *read_document(const char *folder)
@@ -171,10 +170,10 @@ static void remove_file(const char *folder, const char *name)
 
 void cli_crashes_remove(const char *folder)
 {
-	struct dirent **entry;
+	struct dirent **entry = NULL;
 	int n = scandir(folder, &entry, is_crash, NULL);
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; entry && i < n; i++) {
 		char *path = cli_format("%s/%s", folder, entry[i]->d_name);
 
 		if (entry[i]->d_type == DT_DIR)
@@ -182,8 +181,7 @@ void cli_crashes_remove(const char *folder)
 		free(path);
 		free(entry[i]);
 	}
-	if (n >= 0)
-		free(entry);
+	free(entry);
 	remove_file(folder, CLI_CRASHES_DOCUMENT);
 	remove_file(folder, SEEN);
 	rmdir(folder);

@@ -17,8 +17,8 @@
  * cli_crashes_load - read the documents of saved crashes
  * @unseen: only of those that cli_crashes_set_seen() has not noted
  *
- * Returns an array, the newest first: empty if the folder cannot be read. Each document has two more
- * members: "folder", its path, and "seen".
+ * Returns an array, the newest first: empty if the folder cannot be read. Each document has two
+ * more members: "folder", its path, and "seen".
  */
 json_t *cli_crashes_load(bool unseen);
 

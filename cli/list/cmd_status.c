@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens status: print the module, its clock, and the existing sessions and limits; and crashes of
- * which traces were saved.
+ * kernlens status: print the module, its clock, and the existing sessions and limits; and crashes
+ * of which traces were saved.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -295,8 +295,8 @@ static int show_unseen(void)
 		return cli_json_write(crashes);
 	cli_crashes_print(crashes);
 	if (json_array_size(crashes))
-		puts("To see them: kernlens view, print, report or why. To end this message: kernlens "
-		     "status --seen");
+		puts("To see them: kernlens view, print, report or why. To end this message: "
+		     "kernlens status --seen");
 	json_decref(crashes);
 	return CLI_OK;
 }

@@ -107,8 +107,8 @@ static bool is_cause(const struct kl_value *text, bool *panic)
 }
 
 /*
- * Take the first report, and the panic's only if there is none: it often says no more than that there
- * was one.
+ * Take the first report, and the panic's only if there is none: it often says no more than that
+ * there was one.
  */
 static void take_message(struct cli_save *save, const struct kl_event *event)
 {

@@ -28,8 +28,9 @@ int cli_save_begin(struct cli_save *save, struct kl_dump *dump);
 void cli_save_add(struct cli_save *save, const struct kl_dump_session *session, const char *name);
 
 /*
- * Write the document, give the folder its name, and remove the oldest crashes if there are more than
- * @keep. Without a trace, remove the folder. @damage: lines about damage. Returns the exit status.
+ * Write the document, give the folder its name, and remove the oldest crashes if there are more
+ * than @keep. Without a trace, remove the folder. @damage: lines about damage. Returns the exit
+ * status.
  */
 int cli_save_end(struct cli_save *save, size_t damage, size_t keep);
 

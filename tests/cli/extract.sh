@@ -87,7 +87,7 @@ END
 save() {
 	"$kernlens" record -q -a --no-dump --overwrite --name saved -e console,mark -o "$1" -- bash saving "$kernlens"
 }
-mkdir -p -m 700 $crashes && mkdir -p $crashes/20200101T000000Z $crashes/20210101T000000Z/other
+(umask 077 && mkdir -p $crashes) && mkdir -p $crashes/20200101T000000Z $crashes/20210101T000000Z/other
 echo kept >$crashes/20200101T000000Z/mine
 echo '{"stopped_ns": 1600000000000000000, "traces": []}' >$crashes/20210101T000000Z/crash.json
 check "traces are saved" save saved1
