@@ -55,6 +55,7 @@ all: modules examples library command
 include lib/lib.mk
 include view/view.mk
 include cli/cli.mk
+include fleet/fleet.mk
 include examples/examples.mk
 
 UNIT_TESTS :=
@@ -68,7 +69,7 @@ include tests/fuzz/fuzz.mk
 include tests/view/view.mk
 
 library: $(LIB) $(LIB_SHARED)
-command: $(BUILD)/kernlens
+command: $(BUILD)/kernlens $(BUILD)/kernlens-fleet
 
 # ------------------------------------------------------------------ module
 

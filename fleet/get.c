@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Fetches a capture into a trace directory, or removes it from the server. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "feed.h"
+#include "link.h"
+#include "receive.h"
+
+#define STATUS_INCOMPLETE 3
+
+static natsStatus open_stream(const struct fleet_options *options, natsConnection **nc, jsCtx **js)
+{
+	jsOptions js_options;
+	natsStatus status;
+
+	*nc = fleet_link(options, NULL);
+	if (!*nc)
+		return NATS_ERR;
+	jsOptions_Init(&js_options);
+	js_options.Wait = 5000;
+	status = natsConnection_JetStream(js, *nc, &js_options);
+	if (status != NATS_OK)
+		fleet_error("JetStream: %s", natsStatus_GetText(status));
+	return status;
+}
+
+static bool check_names(const struct fleet_options *options)
+{
+	if (fleet_is_token(options->host, FLEET_HOST_MAX) &&
+	    fleet_is_token(options->capture, FLEET_CAPTURE_MAX))
+		return true;
+	fleet_error("invalid name of a host or capture");
+	return false;
+}
+
+/* The capture's last head. */
+static bool read_head(const struct fleet_options *options, jsCtx *js,
+		      struct fleet_manifest *manifest)
+{
+	char subject[FLEET_SUBJECT_MAX];
+	const char *why = NULL;
+	jsErrCode code = 0;
+	natsMsg *msg = NULL;
+	natsStatus status;
+
+	*manifest = (struct fleet_manifest){ .n = 0 };
+	snprintf(subject, sizeof(subject), "%s.%s.%s.head", FLEET_TRACES, options->host,
+		 options->capture);
+	status = js_GetLastMsg(&msg, js, FLEET_STREAM, subject, NULL, &code);
+	if (status != NATS_OK)
+		return !fleet_error(status == NATS_NOT_FOUND ?
+					    "the server has no capture %s of %s" :
+					    "cannot read capture %s of %s from the server",
+				    options->capture, options->host);
+	if (!fleet_manifest_parse(manifest, natsMsg_GetData(msg),
+				  (size_t)natsMsg_GetDataLength(msg), &why))
+		fleet_error("the head of capture %s is damaged: %s", options->capture, why);
+	else if (strcmp(manifest->host, options->host) ||
+		 strcmp(manifest->capture, options->capture))
+		why = "another name";
+	if (why && manifest->n && !strcmp(why, "another name"))
+		fleet_error("the head of capture %s of %s claims another name", options->capture,
+			    options->host);
+	natsMsg_Destroy(msg);
+	return !why;
+}
+
+static bool take(struct fleet_receiver *receiver, natsMsg *msg)
+{
+	struct fleet_piece piece = {
+		.payload = natsMsg_GetData(msg),
+		.length = (size_t)natsMsg_GetDataLength(msg),
+	};
+
+	natsMsgHeader_Get(msg, "Kl-Run", &piece.run);
+	natsMsgHeader_Get(msg, "Kl-File", &piece.file);
+	natsMsgHeader_Get(msg, "Kl-Piece", &piece.piece);
+	natsMsgHeader_Get(msg, "Kl-At", &piece.at);
+	natsMsgHeader_Get(msg, "Kl-Bytes", &piece.bytes);
+	return fleet_receive(receiver, &piece);
+}
+
+static int read_pieces(const struct fleet_options *options, jsCtx *js,
+		       struct fleet_receiver *receiver, unsigned int *resumed)
+{
+	char subject[FLEET_SUBJECT_MAX];
+	struct fleet_feed feed;
+	natsMsg *msg;
+	int status, got = 0;
+
+	snprintf(subject, sizeof(subject), "%s.%s.%s.data", FLEET_TRACES, options->host,
+		 options->capture);
+	status = fleet_feed_open(&feed, js, subject);
+	while (!status && !fleet_receiver_is_whole(receiver) &&
+	       (got = fleet_feed_next(&feed, &msg)) > 0) {
+		if (!take(receiver, msg))
+			status = fleet_error("%s: %s", options->output, strerror(errno));
+		natsMsg_Destroy(msg);
+	}
+	*resumed = feed.resumed;
+	fleet_feed_close(&feed);
+	return status ? status : got < 0;
+}
+
+/* What has been fetched, for the command. */
+static int tell(const struct fleet_options *options, const struct fleet_manifest *manifest,
+		const struct fleet_received *counts, unsigned int resumed)
+{
+	bool whole = !counts->missing && !counts->damaged;
+	json_t *result = json_pack("{s:s, s:s, s:O, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:i}",
+				   "host", manifest->host, "capture", manifest->capture, "about",
+				   manifest->about, "whole", whole, "bytes",
+				   (json_int_t)fleet_manifest_bytes(manifest), "pieces",
+				   (json_int_t)counts->taken, "twice", (json_int_t)counts->twice,
+				   "foreign", (json_int_t)counts->foreign, "missing",
+				   (json_int_t)counts->missing, "damaged",
+				   (json_int_t)counts->damaged, "resumed", (int)resumed);
+
+	json_dumpf(result, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(result);
+	if (whole)
+		return 0;
+	fleet_error("capture %s of %s is incomplete: %llu pieces are missing, %llu files damaged",
+		    options->capture, options->host, (unsigned long long)counts->missing,
+		    (unsigned long long)counts->damaged);
+	return STATUS_INCOMPLETE;
+}
+
+static int receive(const struct fleet_options *options, jsCtx *js,
+		   const struct fleet_manifest *manifest)
+{
+	struct fleet_received counts = { 0 };
+	struct fleet_receiver *receiver;
+	unsigned int resumed = 0;
+	const char *why;
+	int status;
+
+	receiver = fleet_receiver_create(manifest, options->output, options->most, &why);
+	if (!receiver)
+		return fleet_error("%s: %s", options->output, why);
+	status = read_pieces(options, js, receiver, &resumed);
+	if (!status && !fleet_receiver_finish(receiver, &counts))
+		status = fleet_error("%s: %s", options->output, strerror(errno));
+	if (!status)
+		status = tell(options, manifest, &counts, resumed);
+	if (status && !(status == STATUS_INCOMPLETE && options->partial))
+		fleet_receiver_discard(receiver);
+	fleet_receiver_destroy(receiver);
+	return status;
+}
+
+int fleet_get(const struct fleet_options *options)
+{
+	struct fleet_manifest manifest = { .n = 0 };
+	natsConnection *nc = NULL;
+	jsCtx *js = NULL;
+	int status = 1;
+
+	if (!check_names(options))
+		return 2;
+	if (open_stream(options, &nc, &js) == NATS_OK && read_head(options, js, &manifest))
+		status = receive(options, js, &manifest);
+	fleet_manifest_release(&manifest);
+	jsCtx_Destroy(js);
+	natsConnection_Destroy(nc);
+	return status;
+}
+
+int fleet_remove(const struct fleet_options *options)
+{
+	char subject[FLEET_SUBJECT_MAX];
+	natsConnection *nc = NULL;
+	jsOptions purge;
+	jsErrCode code = 0;
+	jsCtx *js = NULL;
+	natsStatus status;
+
+	if (!check_names(options))
+		return 2;
+	status = open_stream(options, &nc, &js);
+	if (status == NATS_OK) {
+		jsOptions_Init(&purge);
+		snprintf(subject, sizeof(subject), "%s.%s.%s.>", FLEET_TRACES, options->host,
+			 options->capture);
+		purge.Stream.Purge.Subject = subject;
+		status = js_PurgeStream(js, FLEET_STREAM, &purge, &code);
+		if (status != NATS_OK)
+			fleet_error("cannot remove capture %s: %s", options->capture,
+				    natsStatus_GetText(status));
+	}
+	jsCtx_Destroy(js);
+	natsConnection_Destroy(nc);
+	return status != NATS_OK;
+}

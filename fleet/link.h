@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A connection to the server, and the names of subjects. */
+#ifndef FLEET_LINK_H
+#define FLEET_LINK_H
+
+#include <nats/nats.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "names.h"
+
+#define FLEET_STREAM "KERNLENS"
+#define FLEET_TRACES "kernlens.trace" /* .HOST.CAPTURE.head|data|end */
+#define FLEET_FREEZE "kernlens.freeze" /* an operator's request to hosts */
+#define FLEET_STATUS "kernlens.status"
+#define FLEET_ALARM "kernlens.alarm" /* .HOST: a host's request to others */
+#define FLEET_INBOX "kernlens.inbox" /* .HOST: where a host gets acknowledgments */
+#define FLEET_SUBJECT_MAX 256
+
+/**
+ * struct fleet_options - the command line
+ * @credentials: file of a user's JWT and key
+ * @login: file with USER:PASSWORD or a token
+ * @ca, @certificate, @key: files for TLS
+ * @host: name of this host, or patterns of hosts
+ * @spool: directory
+ * @heed: patterns of hosts whose alarms are obeyed
+ * @control: descriptor of the recorder, -1: none
+ * @most: maximum size of a trace that is fetched
+ */
+struct fleet_options {
+	const char *server, *credentials, *login, *ca, *certificate, *key;
+	const char *host, *spool, *heed, *output, *reason, *capture;
+	int control;
+	bool partial;
+	uint64_t most, age_s;
+	unsigned int replicas;
+	uint64_t wait_ms;
+};
+
+/**
+ * fleet_link - connect
+ * @options: command line
+ * @host: this host, whose inbox is used and which goes on trying for ever; NULL: a command, which
+ *        does not
+ *
+ * Returns NULL after an error message.
+ */
+natsConnection *fleet_link(const struct fleet_options *options, const char *host);
+
+/* Print "kernlens: text" on stderr. Returns an exit status of 1. */
+int fleet_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A random name for subjects. */
+void fleet_random_name(char name[FLEET_RUN_MAX]);
+
+uint64_t fleet_now_ns(void); /* wall time */
+
+/* The subcommands. Each returns an exit status. */
+int fleet_agent(const struct fleet_options *options);
+int fleet_list(const struct fleet_options *options);
+int fleet_get(const struct fleet_options *options);
+int fleet_remove(const struct fleet_options *options);
+int fleet_call(const struct fleet_options *options, bool freeze);
+int fleet_create(const struct fleet_options *options);
+
+#endif /* FLEET_LINK_H */

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kernlens-fleet: what of `kernlens ship` and `kernlens fleet` talks to the server. It is a program
+ * of its own, so that the others need no libnats, and started by those: its options and what it
+ * prints are no interface.
+ */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "link.h"
+
+enum {
+	KEY_SERVER = 256,
+	KEY_CREDENTIALS,
+	KEY_LOGIN,
+	KEY_CA,
+	KEY_CERTIFICATE,
+	KEY_KEY,
+	KEY_HOST,
+	KEY_SPOOL,
+	KEY_HEED,
+	KEY_CONTROL,
+	KEY_FIRST,
+	KEY_OUTPUT,
+	KEY_REASON,
+	KEY_CAPTURE,
+	KEY_PARTIAL,
+	KEY_MOST,
+	KEY_AGE,
+	KEY_REPLICAS,
+	KEY_WAIT,
+};
+
+static const struct option long_options[] = {
+	{ "server", required_argument, NULL, KEY_SERVER },
+	{ "credentials", required_argument, NULL, KEY_CREDENTIALS },
+	{ "login-file", required_argument, NULL, KEY_LOGIN },
+	{ "tls-ca", required_argument, NULL, KEY_CA },
+	{ "tls-certificate", required_argument, NULL, KEY_CERTIFICATE },
+	{ "tls-key", required_argument, NULL, KEY_KEY },
+	{ "host", required_argument, NULL, KEY_HOST },
+	{ "spool", required_argument, NULL, KEY_SPOOL },
+	{ "heed", required_argument, NULL, KEY_HEED },
+	{ "control", required_argument, NULL, KEY_CONTROL },
+	{ "first", no_argument, NULL, KEY_FIRST },
+	{ "output", required_argument, NULL, KEY_OUTPUT },
+	{ "reason", required_argument, NULL, KEY_REASON },
+	{ "capture", required_argument, NULL, KEY_CAPTURE },
+	{ "partial", no_argument, NULL, KEY_PARTIAL },
+	{ "max-size", required_argument, NULL, KEY_MOST },
+	{ "max-age", required_argument, NULL, KEY_AGE },
+	{ "replicas", required_argument, NULL, KEY_REPLICAS },
+	{ "wait", required_argument, NULL, KEY_WAIT },
+	{},
+};
+
+static void take_option(struct fleet_options *options, int key)
+{
+	switch (key) {
+	case KEY_SERVER:
+		options->server = optarg;
+		break;
+	case KEY_CREDENTIALS:
+		options->credentials = optarg;
+		break;
+	case KEY_LOGIN:
+		options->login = optarg;
+		break;
+	case KEY_CA:
+		options->ca = optarg;
+		break;
+	case KEY_CERTIFICATE:
+		options->certificate = optarg;
+		break;
+	case KEY_KEY:
+		options->key = optarg;
+		break;
+	case KEY_HOST:
+		options->host = optarg;
+		break;
+	case KEY_SPOOL:
+		options->spool = optarg;
+		break;
+	case KEY_HEED:
+		options->heed = optarg;
+		break;
+	case KEY_CONTROL:
+		options->control = atoi(optarg);
+		break;
+	case KEY_FIRST:
+	case KEY_PARTIAL:
+		options->partial = true;
+		break;
+	case KEY_OUTPUT:
+		options->output = optarg;
+		break;
+	case KEY_REASON:
+		options->reason = optarg;
+		break;
+	case KEY_CAPTURE:
+		options->capture = optarg;
+		break;
+	case KEY_MOST:
+		options->most = strtoull(optarg, NULL, 10);
+		break;
+	case KEY_AGE:
+		options->age_s = strtoull(optarg, NULL, 10);
+		break;
+	case KEY_REPLICAS:
+		options->replicas = (unsigned int)atoi(optarg);
+		break;
+	case KEY_WAIT:
+		options->wait_ms = strtoull(optarg, NULL, 10);
+		break;
+	}
+}
+
+static int run(const char *what, const struct fleet_options *options)
+{
+	if (!strcmp(what, "agent"))
+		return options->spool ? fleet_agent(options) : 2;
+	if (!strcmp(what, "ls"))
+		return fleet_list(options);
+	if (!strcmp(what, "freeze"))
+		return fleet_call(options, true);
+	if (!strcmp(what, "status"))
+		return fleet_call(options, false);
+	if (!strcmp(what, "create"))
+		return fleet_create(options);
+	if (!strcmp(what, "get"))
+		return options->capture && options->output ? fleet_get(options) : 2;
+	if (!strcmp(what, "rm"))
+		return options->capture ? fleet_remove(options) : 2;
+	fleet_error("unknown subcommand \"%s\"", what);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	struct fleet_options options = {
+		.host = "*",
+		.heed = "*",
+		.reason = "",
+		.control = -1,
+		.most = 4ull << 30,
+		.replicas = 1,
+		.wait_ms = 2000,
+	};
+	int key;
+
+	if (argc < 2)
+		return 2;
+	while ((key = getopt_long(argc - 1, argv + 1, "", long_options, NULL)) != -1) {
+		if (key == '?')
+			return 2;
+		take_option(&options, key);
+	}
+	if (!options.server) {
+		fleet_error("which server? (--server URL)");
+		return 2;
+	}
+	return run(argv[1], &options);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Checks of names, used by both ends. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "names.h"
+
+#define TOKEN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+bool fleet_is_token(const char *text, size_t most)
+{
+	size_t length = text ? strnlen(text, most) : 0;
+
+	return length && length < most && strspn(text, TOKEN) == length;
+}
+
+bool fleet_is_stream(const char *name)
+{
+	size_t digits = strncmp(name, "cpu", 3) ? 0 : strspn(name + 3, "0123456789");
+
+	/* One spelling of each number, or two files would be one CPU. */
+	return digits && digits <= 5 && !name[3 + digits] && (name[3] != '0' || digits == 1);
+}
+
+bool fleet_is_file(const char *name)
+{
+	static const char *const names[] = { "metadata", ".kernlens/manifest", ".kernlens/stacks",
+					     ".kernlens/symbols", ".kernlens/cgroups" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return fleet_is_stream(name);
+}
+
+bool fleet_matches(const char *patterns, const char *host)
+{
+	char copy[512], *rest = copy, *pattern;
+
+	if (strlen(patterns) >= sizeof(copy))
+		return false;
+	strcpy(copy, patterns);
+	while ((pattern = strsep(&rest, ",")))
+		if (*pattern && !fnmatch(pattern, host, 0))
+			return true;
+	return false;
+}
+
+void fleet_clean(char *to, size_t bytes, const char *from)
+{
+	size_t n = 0;
+
+	for (; *from && n + 1 < bytes; from++) {
+		unsigned char c = (unsigned char)*from;
+
+		/* Bytes of UTF-8 stay, except for those of its control characters (C1). */
+		if (c < ' ' || c == 0x7f || (c == 0xc2 && (unsigned char)from[1] < 0xa0))
+			c = '?';
+		to[n++] = (char)c;
+	}
+	/* Half a character would not be UTF-8. */
+	while (n && from[0] && ((unsigned char)to[n - 1] & 0xc0) == 0x80)
+		n--;
+	if (n && *from && (unsigned char)to[n - 1] >= 0xc0)
+		n--;
+	to[n] = 0;
+}
