@@ -13,11 +13,10 @@
 #define WAIT_MS 3000
 #define RESUMES_MAX 200 /* without any message in between */
 
-static natsStatus subscribe(struct fleet_feed *feed)
+static natsStatus subscribe(struct fleet_feed *feed, jsErrCode *code)
 {
 	jsConsumerInfo *info = NULL;
 	jsSubOptions options;
-	jsErrCode code = 0;
 	natsStatus status;
 
 	jsSubOptions_Init(&options);
@@ -27,10 +26,10 @@ static natsStatus subscribe(struct fleet_feed *feed)
 	options.Config.DeliverPolicy = js_DeliverByStartSequence;
 	options.Config.OptStartSeq = feed->next;
 	feed->serial = 1;
-	status = js_SubscribeSync(&feed->sub, feed->js, feed->filter, NULL, &options, &code);
+	status = js_SubscribeSync(&feed->sub, feed->js, feed->filter, NULL, &options, code);
 	if (status != NATS_OK)
 		return status;
-	status = natsSubscription_GetConsumerInfo(&info, feed->sub, NULL, &code);
+	status = natsSubscription_GetConsumerInfo(&info, feed->sub, NULL, code);
 	if (status == NATS_OK)
 		feed->ended = !info->NumPending && !info->Delivered.Consumer;
 	jsConsumerInfo_Destroy(info);
@@ -45,18 +44,16 @@ static void unsubscribe(struct fleet_feed *feed)
 
 int fleet_feed_open(struct fleet_feed *feed, jsCtx *js, const char *filter)
 {
+	jsErrCode code = 0;
 	natsStatus status;
 
 	*feed = (struct fleet_feed){ .js = js, .next = 1 };
 	snprintf(feed->filter, sizeof(feed->filter), "%s", filter);
-	status = subscribe(feed);
+	status = subscribe(feed, &code);
 	if (status == NATS_OK)
 		return 0;
 	unsubscribe(feed);
-	if (status == NATS_NOT_FOUND)
-		return fleet_error("the server has no stream %s (kernlens fleet create)",
-				   FLEET_STREAM);
-	return fleet_error("cannot read the stream: %s", natsStatus_GetText(status));
+	return fleet_error("cannot read the stream: %s", fleet_why(status, code));
 }
 
 /* Is it the next one of the consumer? */
@@ -77,6 +74,8 @@ static bool take(struct fleet_feed *feed, natsMsg *msg)
 
 int fleet_feed_next(struct fleet_feed *feed, natsMsg **msg)
 {
+	jsErrCode code;
+
 	for (unsigned int i = 0; i < RESUMES_MAX && !feed->ended; i++) {
 		natsStatus status = feed->sub ? natsSubscription_NextMsg(msg, feed->sub, WAIT_MS) :
 						NATS_INVALID_SUBSCRIPTION;
@@ -88,7 +87,7 @@ int fleet_feed_next(struct fleet_feed *feed, natsMsg **msg)
 		feed->resumed++;
 		unsubscribe(feed);
 		/* Until the server is there again. */
-		if (subscribe(feed) != NATS_OK) {
+		if (subscribe(feed, &code) != NATS_OK) {
 			unsubscribe(feed);
 			nats_Sleep(200);
 		}

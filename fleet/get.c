@@ -49,11 +49,11 @@ static bool read_head(const struct fleet_options *options, jsCtx *js,
 	snprintf(subject, sizeof(subject), "%s.%s.%s.head", FLEET_TRACES, options->host,
 		 options->capture);
 	status = js_GetLastMsg(&msg, js, FLEET_STREAM, subject, NULL, &code);
+	if (status == NATS_NOT_FOUND && code != JSStreamNotFoundErr)
+		return !fleet_error("the server has no capture %s of %s", options->capture,
+				    options->host);
 	if (status != NATS_OK)
-		return !fleet_error(status == NATS_NOT_FOUND ?
-					    "the server has no capture %s of %s" :
-					    "cannot read capture %s of %s from the server",
-				    options->capture, options->host);
+		return !fleet_error("cannot read the stream: %s", fleet_why(status, code));
 	if (!fleet_manifest_parse(manifest, natsMsg_GetData(msg),
 				  (size_t)natsMsg_GetDataLength(msg), &why))
 		fleet_error("the head of capture %s is damaged: %s", options->capture, why);
@@ -189,7 +189,7 @@ int fleet_remove(const struct fleet_options *options)
 		status = js_PurgeStream(js, FLEET_STREAM, &purge, &code);
 		if (status != NATS_OK)
 			fleet_error("cannot remove capture %s: %s", options->capture,
-				    natsStatus_GetText(status));
+				    fleet_why(status, code));
 	}
 	jsCtx_Destroy(js);
 	natsConnection_Destroy(nc);

@@ -29,6 +29,19 @@ int fleet_error(const char *format, ...)
 	return 1;
 }
 
+const char *fleet_why(natsStatus status, jsErrCode code)
+{
+	static char clean[256];
+	natsStatus last = NATS_OK;
+	const char *text;
+
+	if (code == JSStreamNotFoundErr)
+		return "there is no stream " FLEET_STREAM " (kernlens fleet create)";
+	text = nats_GetLastError(&last);
+	fleet_clean(clean, sizeof(clean), text && *text ? text : natsStatus_GetText(status));
+	return clean;
+}
+
 void fleet_random_name(char name[FLEET_RUN_MAX])
 {
 	uint64_t number = 0;

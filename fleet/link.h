@@ -52,6 +52,9 @@ natsConnection *fleet_link(const struct fleet_options *options, const char *host
 /* Print "kernlens: text" on stderr. Returns an exit status of 1. */
 int fleet_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Why a request of JetStream has failed; the text is valid until the next call. */
+const char *fleet_why(natsStatus status, jsErrCode code);
+
 /* A random name for subjects. */
 void fleet_random_name(char name[FLEET_RUN_MAX]);
 

@@ -131,11 +131,10 @@ int fleet_create(const struct fleet_options *options)
 	config.MaxAge = (int64_t)options->age_s * 1000000000;
 	status = js_AddStream(NULL, js, &config, NULL, &code);
 	/* It exists, with other limits. */
-	if (status != NATS_OK)
+	if (status != NATS_OK && code == JSStreamNameExistErr)
 		status = js_UpdateStream(NULL, js, &config, NULL, &code);
 	if (status != NATS_OK)
-		fleet_error("cannot create the stream: %s (error %d of JetStream)",
-			    natsStatus_GetText(status), code);
+		fleet_error("cannot create the stream: %s", fleet_why(status, code));
 out:
 	jsCtx_Destroy(js);
 	natsConnection_Destroy(nc);

@@ -160,10 +160,6 @@ static bool take_ack(struct fleet_shipper *shipper, struct batch *batch, natsMsg
 
 	if (i < 0)
 		return true;
-	if (natsMsg_IsNoResponders(msg)) {
-		note_error(shipper, "there is no stream for them (kernlens fleet create)");
-		return false;
-	}
 	ack = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0, NULL);
 	error = json_object_get(ack, "error");
 	if (error) {
@@ -194,7 +190,13 @@ static bool wait_for_acks(struct fleet_shipper *shipper, struct batch *batch)
 	natsMsg *msg;
 
 	while (batch->open && good && (left = until - now_ms()) > 0) {
-		if (natsSubscription_NextMsg(&msg, shipper->acks, left) != NATS_OK)
+		natsStatus status = natsSubscription_NextMsg(&msg, shipper->acks, left);
+
+		if (status == NATS_NO_RESPONDERS) {
+			note_error(shipper, "there is no stream for them (kernlens fleet create)");
+			good = false;
+		}
+		if (status != NATS_OK)
 			break;
 		good = take_ack(shipper, batch, msg);
 		natsMsg_Destroy(msg);

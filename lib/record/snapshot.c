@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <kernlens/record_copy.h>
 #include "../base/base.h"
 #include "recorder.h"
 
@@ -83,17 +84,14 @@ static int write_blocks(struct kl_recorder *copy)
 	return ret;
 }
 
-/* Copy the buffers. What has been written of a copy that fails stays. */
-static int write_copy(const struct kl_recorder *recorder, const char *path)
+int kl_record_copy(const struct kl_record_source *source, const struct kl_recorder_params *params,
+		   const struct kl_abi_time *first, struct kl_recorder_counts *counts)
 {
-	struct kl_recorder_params params = recorder->params;
 	struct kl_recorder copy = { .began = true };
 	int ret, closed;
 
-	params.path = path;
-	params.force = false;
-	ret = kl_recorder_failure(&copy, kl_recorder_init(&copy, &recorder->source, &params));
-	copy.first = recorder->first;
+	ret = kl_recorder_failure(&copy, kl_recorder_init(&copy, source, params));
+	copy.first = *first;
 	if (!ret)
 		ret = write_blocks(&copy);
 	closed = kl_recorder_close(&copy);
@@ -104,6 +102,8 @@ static int write_copy(const struct kl_recorder *recorder, const char *path)
 		ret = kl_recorder_name_stacks(&copy);
 	if (!ret)
 		ret = kl_recorder_name_addresses(&copy);
+	if (counts)
+		*counts = copy.counts;
 	kl_recorder_deinit(&copy);
 	return ret;
 }
@@ -111,8 +111,13 @@ static int write_copy(const struct kl_recorder *recorder, const char *path)
 static void write_snapshot(struct kl_recorder *recorder)
 {
 	char *path = path_of(recorder, recorder->snapshots.written + 1);
-	int ret = path ? write_copy(recorder, path) : kl_recorder_failure(recorder, -ENOMEM);
+	struct kl_recorder_params params = recorder->params;
+	int ret;
 
+	params.path = path;
+	params.force = false;
+	ret = path ? kl_record_copy(&recorder->source, &params, &recorder->first, NULL) :
+		     kl_recorder_failure(recorder, -ENOMEM);
 	if (ret)
 		recorder->snapshots.failed++;
 	else

@@ -49,6 +49,7 @@ layers() {
 	cmonitor cli/monitor/*
 	cproc    cli/proc/*
 	cserve   cli/serve/*
+	cfleet   cli/fleet/*
 	crecord  cli/record/*
 	cprofile cli/profile/*
 	cwhy     cli/why/*
@@ -68,6 +69,7 @@ layers() {
 	view     view/*
 	example  examples/read/*
 	example  examples/live/*
+	fleet    fleet/*
 	END
 }
 
@@ -121,6 +123,7 @@ allowed() {
 	cmonitor cbase internal public
 	cproc    cbase internal public shown
 	cserve   csession cbase internal public shown
+	cfleet   csession cbase internal public
 	crecord  csession cformat cbase internal public
 	cprofile csession cbase internal public shown
 	cwhy     csession cbase internal public
@@ -130,6 +133,7 @@ allowed() {
 	cli      commands cbase internal public
 	view     internal public shown
 	example  public
+	fleet    uapi
 	END
 }
 
@@ -139,7 +143,7 @@ order() {
 	cat <<-'END'
 	compat ring kbase core handler task source latency splicer session device main
 	base format symbol reader block client ptrace symbolize splice plan crash record report monitor metrics view
-	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc cserve crecord cprofile cwhy clocks cmemory ctrace cli
+	cbase cformat csession cblock cdoctor clatency clist cmonitor cproc cserve cfleet crecord cprofile cwhy clocks cmemory ctrace cli
 	END
 }
 

@@ -50,6 +50,7 @@
 #include <kernlens/processes.h>
 #include <kernlens/profile.h>
 #include <kernlens/program.h>
+#include <kernlens/record_copy.h>
 #include <kernlens/sched_report.h>
 #include <kernlens/schema_define.h>
 #include <kernlens/series.h>

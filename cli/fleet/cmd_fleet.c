@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+/* kernlens fleet: captures of many machines, on a server that kernlens ship sends them to. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../base/common.h"
+#include "../base/numbers.h"
+#include "../base/output.h"
+#include "fleet.h"
+#include "fleet_print.h"
+
+enum {
+	KEY_HOSTS = CLI_FLEET_OWN,
+	KEY_PARTIAL,
+	KEY_MAX_SIZE,
+	KEY_MAX_AGE,
+	KEY_REPLICAS,
+	KEY_WAIT,
+	KEY_REASON,
+};
+
+#define REPLICAS_MAX 5
+
+static const struct cli_option options[] = {
+	CLI_FLEET_OPTIONS,
+	{ KEY_HOSTS, "hosts", "PATTERN", "hosts of ls, status and freeze, such as 'db*,web1' (*)" },
+	{ 'o', "output", "DIR", "get: trace directory to create (HOST-CAPTURE)" },
+	{ KEY_PARTIAL, "partial", NULL, "get, view, why: also a capture that is not whole" },
+	{ KEY_MAX_SIZE, "max-size", "SIZE",
+	  "get, view, why: refuse a larger one (4G); create: size of the stream (the server's)" },
+	{ KEY_MAX_AGE, "max-age", "SECONDS", "create: captures are kept for so long (2592000)" },
+	{ KEY_REPLICAS, "replicas", "N",
+	  "create: servers of a cluster that keep each capture (1)" },
+	{ KEY_REASON, "reason", "TEXT", "freeze: what is said of the captures" },
+	{ KEY_WAIT, "wait", "SECONDS", "freeze, status: wait so long for answers (2)" },
+	{},
+};
+
+/**
+ * struct fleet - a run of the command
+ * @words: options for the program that talks to the server
+ * @host, @capture: of get, view, why and rm
+ * @rest: what the command of view and why gets
+ */
+struct fleet {
+	const struct cli_command *self;
+	struct cli_fleet_words words;
+	const char *hosts, *output, *host, *reason;
+	char *capture;
+	char **rest;
+	bool partial, has_server;
+	uint64_t size, age_ns, replicas, wait_ns;
+};
+
+/* ------------------------------------------------------------------------ lists */
+
+static int list(struct fleet *f)
+{
+	json_t *rows = NULL;
+	int status;
+
+	cli_fleet_add(&f->words, "--host=%s", f->hosts);
+	status = cli_fleet_run("ls", &f->words, &rows);
+	if (!status) {
+		rows = cli_fleet_sort(rows);
+		cli_start_pager();
+		status = cli_fleet_print_captures(rows);
+	}
+	json_decref(rows);
+	return status;
+}
+
+static int call(struct fleet *f, bool freeze)
+{
+	char capture[CLI_FLEET_ID_MAX];
+	json_t *rows = NULL;
+	int status;
+
+	cli_fleet_make_id(capture);
+	cli_fleet_add(&f->words, "--host=%s", f->hosts);
+	cli_fleet_add(&f->words, "--wait=%llu", (unsigned long long)f->wait_ns / 1000000);
+	cli_fleet_add(&f->words, "--capture=%s", capture);
+	cli_fleet_add(&f->words, "--reason=%s", f->reason);
+	status = cli_fleet_run(freeze ? "freeze" : "status", &f->words, &rows);
+	if (!status)
+		status = freeze ? cli_fleet_print_freeze(rows, capture) :
+				  cli_fleet_print_status(rows);
+	json_decref(rows);
+	return status;
+}
+
+static int create(struct fleet *f)
+{
+	cli_fleet_add(&f->words, "--max-size=%llu", (unsigned long long)f->size);
+	cli_fleet_add(&f->words, "--max-age=%llu", (unsigned long long)f->age_ns / 1000000000u);
+	cli_fleet_add(&f->words, "--replicas=%llu", (unsigned long long)f->replicas);
+	return cli_fleet_run("create", &f->words, NULL);
+}
+
+/* --------------------------------------------------------------------- captures */
+
+/* Without a capture: the last one of the host. */
+static int choose_capture(struct fleet *f)
+{
+	struct cli_fleet_words words = { .n = 0 };
+	json_t *rows = NULL;
+	const json_t *last;
+	const char *name;
+	int status;
+
+	if (f->capture)
+		return CLI_OK;
+	for (size_t i = 0; i < f->words.n; i++)
+		cli_fleet_add(&words, "%s", f->words.word[i]);
+	cli_fleet_add(&words, "--host=%s", f->host);
+	status = cli_fleet_run("ls", &words, &rows);
+	cli_fleet_free(&words);
+	if (status)
+		return status;
+	rows = cli_fleet_sort(rows);
+	last = json_array_get(rows, json_array_size(rows) - 1);
+	name = json_string_value(json_object_get(last, "capture"));
+	if (name && cli_fleet_is_name(name))
+		f->capture = cli_format("%s", name);
+	else
+		status = cli_error(-ENOENT, "the server has no capture of %s", f->host);
+	json_decref(rows);
+	return status;
+}
+
+static int fetch(struct fleet *f, const char *path, json_t **rows)
+{
+	int status = choose_capture(f);
+
+	if (status)
+		return status;
+	cli_fleet_add(&f->words, "--host=%s", f->host);
+	cli_fleet_add(&f->words, "--capture=%s", f->capture);
+	cli_fleet_add(&f->words, "--output=%s", path);
+	if (f->size)
+		cli_fleet_add(&f->words, "--max-size=%llu", (unsigned long long)f->size);
+	if (f->partial)
+		cli_fleet_add(&f->words, "--partial");
+	status = cli_fleet_run("get", &f->words, rows);
+	/* Incomplete, which it has said. */
+	return status == 3 ? (f->partial ? CLI_OK : CLI_FAILED) : status;
+}
+
+static int get(struct fleet *f)
+{
+	json_t *rows = NULL;
+	char *path = NULL;
+	int status = choose_capture(f);
+
+	if (!status) {
+		path = f->output ? cli_format("%s", f->output) :
+				   cli_format("%s-%s", f->host, f->capture);
+		status = fetch(f, path, &rows);
+	}
+	if (!status && cli_settings.json)
+		status = cli_json_write(json_pack("{s:o, s:O}", "trace", cli_json_text(path),
+						  "capture", json_array_get(rows, 0)));
+	else if (!status)
+		printf("%s\n", path);
+	json_decref(rows);
+	free(path);
+	return status;
+}
+
+/* Run another subcommand on a trace. */
+static int use(const struct fleet *f, const char *what, const char *trace)
+{
+	struct cli_fleet_words words = { .n = 0 };
+	int status = 0;
+	pid_t pid;
+
+	cli_fleet_add(&words, "kernlens");
+	cli_fleet_add(&words, "%s", what);
+	cli_fleet_add(&words, "--input=%s", trace);
+	if (cli_settings.json)
+		cli_fleet_add(&words, "--json");
+	/* A page of a trace that is removed has another name. */
+	if (!strcmp(what, "view") && !(f->rest && *f->rest))
+		cli_fleet_add(&words, "--output=%s-%s.html", f->host, f->capture);
+	for (char **word = f->rest; word && *word; word++)
+		cli_fleet_add(&words, "%s", *word);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		execv("/proc/self/exe", words.word);
+		_exit(CLI_NO_COMMAND);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	cli_fleet_free(&words);
+	if (pid < 0)
+		return cli_error(-errno, "fork: %s", strerror(errno));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_FAILED;
+}
+
+static int fetch_and_use(struct fleet *f, const char *what)
+{
+	const char *folder = getenv("TMPDIR");
+	char *path = cli_format("%s/kernlens-fleet-XXXXXX", folder && *folder ? folder : "/tmp");
+	json_t *rows = NULL;
+	char *trace = NULL;
+	int status;
+
+	if (!mkdtemp(path)) {
+		status = cli_error(-errno, "%s: %s", path, strerror(errno));
+		free(path);
+		return status;
+	}
+	trace = cli_format("%s/trace", path);
+	status = fetch(f, trace, &rows);
+	if (!status)
+		status = use(f, what, trace);
+	kl_record_discard(trace);
+	rmdir(path);
+	json_decref(rows);
+	free(trace);
+	free(path);
+	return status;
+}
+
+static int remove_capture(struct fleet *f)
+{
+	if (!f->capture)
+		cli_usage_error(f->self, "rm: which capture?");
+	cli_fleet_add(&f->words, "--host=%s", f->host);
+	cli_fleet_add(&f->words, "--capture=%s", f->capture);
+	return cli_fleet_run("rm", &f->words, NULL);
+}
+
+/* ---------------------------------------------------------------------- options */
+
+static void take_option(struct fleet *f, const struct cli_parser *parser, int key)
+{
+	switch (key) {
+	case KEY_HOSTS:
+		f->hosts = parser->arg;
+		break;
+	case 'o':
+		f->output = parser->arg;
+		break;
+	case KEY_PARTIAL:
+		f->partial = true;
+		break;
+	case KEY_MAX_SIZE:
+		f->size = cli_need_size(f->self, parser->arg);
+		break;
+	case KEY_MAX_AGE:
+		cli_take_seconds(parser, "--max-age", &f->age_ns);
+		break;
+	case KEY_REPLICAS:
+		cli_take_number(parser, "--replicas", REPLICAS_MAX, &f->replicas);
+		break;
+	case KEY_REASON:
+		f->reason = parser->arg;
+		break;
+	case KEY_WAIT:
+		cli_take_seconds(parser, "--wait", &f->wait_ns);
+		break;
+	default:
+		f->has_server |= key == CLI_FLEET_SERVER;
+		cli_fleet_option(&f->words, parser, key);
+	}
+}
+
+static void take_names(struct fleet *f, const struct cli_parser *parser)
+{
+	int n = parser->n_before >= 0 ? parser->n_before : parser->n_words;
+
+	if (n < 2 || n > 3)
+		cli_usage_error(f->self, "%s: expected HOST and CAPTURE", parser->words[0]);
+	f->host = parser->words[1];
+	if (n > 2)
+		f->capture = cli_format("%s", parser->words[2]);
+	if (!cli_fleet_is_name(f->host) || (f->capture && !cli_fleet_is_name(f->capture)))
+		cli_usage_error(f->self, "a host or capture has only letters, digits, - and _");
+	if (parser->n_before >= 0)
+		f->rest = parser->words + n;
+}
+
+static int run(struct fleet *f, const struct cli_parser *parser)
+{
+	const char *what = parser->n_words ? parser->words[0] : "ls";
+	bool alone = parser->n_words <= 1;
+
+	if (alone && !strcmp(what, "ls"))
+		return list(f);
+	if (alone && !strcmp(what, "status"))
+		return call(f, false);
+	if (alone && !strcmp(what, "freeze"))
+		return call(f, true);
+	if (alone && !strcmp(what, "create"))
+		return create(f);
+	if (!strcmp(what, "get") || !strcmp(what, "view") || !strcmp(what, "why") ||
+	    !strcmp(what, "rm")) {
+		take_names(f, parser);
+		if (!strcmp(what, "get"))
+			return get(f);
+		if (!strcmp(what, "rm"))
+			return remove_capture(f);
+		return fetch_and_use(f, what);
+	}
+	cli_usage_error(f->self,
+			"\"%s\": expected ls, status, freeze, get, view, why, rm or create", what);
+}
+
+static int exec_fleet(const struct cli_command *self, int argc, char **argv)
+{
+	struct fleet f = {
+		.self = self,
+		.hosts = "*",
+		.reason = "kernlens fleet freeze",
+		.age_ns = 2592000ull * 1000000000u,
+		.replicas = 1,
+		.wait_ns = 2000000000u,
+	};
+	struct cli_parser parser;
+	int key, status;
+
+	cli_parser_init(&parser, self, argc, argv);
+	while ((key = cli_parse(&parser)))
+		take_option(&f, &parser, key);
+	if (!f.has_server)
+		cli_usage_error(self, "which server? (--server URL)");
+	status = run(&f, &parser);
+	cli_fleet_free(&f.words);
+	free(f.capture);
+	return status;
+}
+
+const struct cli_command_ops cmd_fleet = {
+	.options = options,
+	.text = "ls lists captures, newest last; status asks hosts; freeze requests a capture of all\n"
+		"hosts at once. get, view and why fetch a capture, the last one of HOST if none is\n"
+		"given; options of view and why follow --. create makes the server's stream.\n"
+		"\n"
+		"  kernlens fleet ls --server tls://collector:4222 --login-file operator\n"
+		"  kernlens fleet freeze --hosts 'db*,web1' --reason 'slow checkout'\n"
+		"  kernlens fleet get db1 20261130T003622-5f3a9c1e2b -o trace\n"
+		"  kernlens fleet view db1; kernlens fleet why db1 -- -p 4711\n",
+	.exec = exec_fleet,
+};

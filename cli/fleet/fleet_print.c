@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Prints what hosts and the server say, as tables or JSON. None of their texts is trusted. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../base/cli.h"
+#include "../base/common.h"
+#include "../base/output.h"
+#include "fleet_print.h"
+
+static const char *text_of(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+static uint64_t number_of(const json_t *object, const char *name)
+{
+	json_int_t number = json_integer_value(json_object_get(object, name));
+
+	return number > 0 ? (uint64_t)number : 0;
+}
+
+uint64_t cli_fleet_time(const json_t *row)
+{
+	return number_of(json_object_get(row, "about"), "frozen_ns");
+}
+
+static const char *clean(const char *text)
+{
+	return cli_clean_text(text, strlen(text));
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const json_t *const *first = a, *const *second = b;
+	uint64_t one = cli_fleet_time(*first), other = cli_fleet_time(*second);
+
+	return one < other ? -1 : one > other;
+}
+
+json_t *cli_fleet_sort(json_t *rows)
+{
+	size_t n = json_array_size(rows);
+	json_t **all = cli_alloc((n + 1) * sizeof(json_t *)), *sorted = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		all[i] = json_array_get(rows, i);
+	qsort(all, n, sizeof(json_t *), compare_rows);
+	for (size_t i = 0; i < n; i++)
+		json_array_append(sorted, all[i]);
+	free(all);
+	json_decref(rows);
+	return sorted;
+}
+
+static void format_time(char text[32], uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000u);
+	struct tm local;
+
+	if (!ns || !localtime_r(&seconds, &local) ||
+	    !strftime(text, 32, "%Y-%m-%d %H:%M:%S", &local))
+		strcpy(text, "-");
+}
+
+static void add_capture(struct cli_table *table, const json_t *row)
+{
+	const json_t *about = json_object_get(row, "about");
+	char time[32], bytes[CLI_NUMBER_MAX], number[CLI_NUMBER_MAX];
+	uint64_t lost = number_of(about, "lost") + number_of(about, "unstored");
+
+	format_time(time, number_of(about, "frozen_ns"));
+	cli_table_add(table, "%s", time);
+	cli_table_add(table, "%s", clean(text_of(row, "host")));
+	cli_table_add(table, "%s", clean(text_of(row, "capture")));
+	cli_table_add(table, "%s", cli_print_bytes(bytes, number_of(row, "bytes")));
+	cli_table_add(table, "%s", cli_print_count(number, number_of(about, "records")));
+	cli_table_add(table, "%s", cli_print_count(number, lost));
+	cli_table_add(table, "%s",
+		      !json_is_true(json_object_get(row, "whole"))	  ? "arriving" :
+		      json_is_true(json_object_get(about, "interrupted")) ? "cut short" :
+									    "whole");
+	cli_table_add(table, "%s", clean(text_of(about, "reason")));
+}
+
+int cli_fleet_print_captures(json_t *rows)
+{
+	struct cli_table *table;
+	const json_t *row;
+	size_t i;
+
+	if (cli_settings.json)
+		return cli_json_write(json_pack("{s:O}", "captures", rows));
+	table = cli_table_create("TIME|HOST|CAPTURE|>SIZE|>RECORDS|>LOST|STATE|REASON");
+	json_array_foreach(rows, i, row) add_capture(table, row);
+	cli_table_print(table, stdout, 0);
+	return cli_finish_output();
+}
+
+int cli_fleet_print_status(json_t *rows)
+{
+	char bytes[3][CLI_NUMBER_MAX], number[CLI_NUMBER_MAX];
+	struct cli_table *table;
+	const json_t *row;
+	size_t i;
+
+	if (cli_settings.json)
+		return cli_json_write(json_pack("{s:O}", "hosts", rows));
+	table = cli_table_create(
+		"HOST|>TAKEN|>SENT|>WAITING|>REFUSED|>FAILED|>SPOOL|>LOST|TROUBLE");
+	json_array_foreach(rows, i, row)
+	{
+		const char *trouble = text_of(row, "error");
+
+		cli_table_add(table, "%s", clean(text_of(row, "host")));
+		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "captures")));
+		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "sent")));
+		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "waiting")));
+		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "refused")));
+		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "failed")));
+		cli_table_add(table, "%s of %s", cli_print_bytes(bytes[0], number_of(row, "spool")),
+			      cli_print_bytes(bytes[1], number_of(row, "spool_max")));
+		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "lost")));
+		cli_table_add(table, "%s", clean(*trouble ? trouble : text_of(row, "why")));
+	}
+	cli_table_print(table, stdout, 0);
+	return cli_finish_output();
+}
+
+/* Time between the first and the last host that froze, by their own clocks. */
+static uint64_t spread_of(const json_t *rows, size_t *frozen, uint64_t *first)
+{
+	uint64_t last = 0;
+	const json_t *row;
+	size_t i;
+
+	*frozen = 0;
+	*first = 0;
+	json_array_foreach(rows, i, row)
+	{
+		uint64_t at = number_of(row, "frozen_ns");
+
+		if (!at)
+			continue;
+		if (!*frozen || at < *first)
+			*first = at;
+		if (at > last)
+			last = at;
+		(*frozen)++;
+	}
+	return *frozen ? last - *first : 0;
+}
+
+int cli_fleet_print_freeze(json_t *rows, const char *capture)
+{
+	char time[CLI_NUMBER_MAX];
+	struct cli_table *table;
+	uint64_t first, spread;
+	const json_t *row;
+	size_t i, frozen;
+
+	spread = spread_of(rows, &frozen, &first);
+	if (cli_settings.json) {
+		cli_json_write(json_pack("{s:s, s:I, s:I, s:O}", "capture", capture, "frozen",
+					 (json_int_t)frozen, "spread_ns", (json_int_t)spread,
+					 "hosts", rows));
+		return frozen ? CLI_OK : CLI_FAILED;
+	}
+	table = cli_table_create("HOST|>AFTER|ANSWER");
+	json_array_foreach(rows, i, row)
+	{
+		uint64_t at = number_of(row, "frozen_ns");
+
+		cli_table_add(table, "%s", clean(text_of(row, "host")));
+		cli_table_add(table, "%s", at ? cli_print_time(time, at - first) : "-");
+		cli_table_add(table, "%s", at ? "frozen" : clean(text_of(row, "refused")));
+	}
+	cli_table_print(table, stdout, 0);
+	printf("capture %s: %zu of %zu hosts, within %s by their clocks\n", capture, frozen,
+	       json_array_size(rows), cli_print_time(time, spread));
+	if (!frozen)
+		cli_error(0, json_array_size(rows) ? "no host has frozen" : "no host has answered");
+	return frozen ? cli_finish_output() : CLI_FAILED;
+}

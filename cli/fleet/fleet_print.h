@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Results of kernlens fleet. Each function returns an exit status. */
+#ifndef KL_CLI_FLEET_FLEET_PRINT_H
+#define KL_CLI_FLEET_FLEET_PRINT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* When a capture was taken; 0: unknown. */
+uint64_t cli_fleet_time(const json_t *row);
+
+/* The same rows in order of time; releases @rows. */
+json_t *cli_fleet_sort(json_t *rows);
+
+int cli_fleet_print_captures(json_t *rows);
+int cli_fleet_print_status(json_t *rows);
+
+/* @capture: the ID that the request had. It fails if no host has frozen. */
+int cli_fleet_print_freeze(json_t *rows, const char *capture);
+
+#endif /* KL_CLI_FLEET_FLEET_PRINT_H */
