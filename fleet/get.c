@@ -9,6 +9,7 @@
 #include "receive.h"
 
 #define STATUS_INCOMPLETE 3
+#define MOST_DEFAULT (4ull << 30)
 
 static natsStatus open_stream(const struct fleet_options *options, natsConnection **nc, jsCtx **js)
 {
@@ -138,7 +139,8 @@ static int receive(const struct fleet_options *options, jsCtx *js,
 	const char *why;
 	int status;
 
-	receiver = fleet_receiver_create(manifest, options->output, options->most, &why);
+	receiver = fleet_receiver_create(manifest, options->output,
+					 options->most ? options->most : MOST_DEFAULT, &why);
 	if (!receiver)
 		return fleet_error("%s: %s", options->output, why);
 	status = read_pieces(options, js, receiver, &resumed);

@@ -27,7 +27,7 @@
  * @spool: directory
  * @heed: patterns of hosts whose alarms are obeyed
  * @control: descriptor of the recorder, -1: none
- * @most: maximum size of a trace that is fetched
+ * @most: maximum size of a trace that is fetched, or of the stream; 0: the default
  */
 struct fleet_options {
 	const char *server, *credentials, *login, *ca, *certificate, *key;

@@ -143,7 +143,6 @@ int main(int argc, char **argv)
 		.heed = "*",
 		.reason = "",
 		.control = -1,
-		.most = 4ull << 30,
 		.replicas = 1,
 		.wait_ms = 2000,
 	};
