@@ -11,7 +11,7 @@
 #include "link.h"
 
 #define WAIT_MS 3000
-#define RESUMES_MAX 200 /* without any message in between */
+#define RESUMES_MAX 12 /* without any message in between */
 
 static natsStatus subscribe(struct fleet_feed *feed, jsErrCode *code)
 {
@@ -53,6 +53,9 @@ int fleet_feed_open(struct fleet_feed *feed, jsCtx *js, const char *filter)
 	if (status == NATS_OK)
 		return 0;
 	unsubscribe(feed);
+	/* Nothing has been refused: fleet_feed_next() tries again. */
+	if (!code)
+		return 0;
 	return fleet_error("cannot read the stream: %s", fleet_why(status, code));
 }
 

@@ -9,6 +9,8 @@
 #include "receive.h"
 
 #define STATUS_INCOMPLETE 3
+#define WAIT_MS 2000
+#define TRIES 5
 #define MOST_DEFAULT (4ull << 30)
 
 static natsStatus open_stream(const struct fleet_options *options, natsConnection **nc, jsCtx **js)
@@ -20,7 +22,7 @@ static natsStatus open_stream(const struct fleet_options *options, natsConnectio
 	if (!*nc)
 		return NATS_ERR;
 	jsOptions_Init(&js_options);
-	js_options.Wait = 5000;
+	js_options.Wait = WAIT_MS;
 	status = natsConnection_JetStream(js, *nc, &js_options);
 	if (status != NATS_OK)
 		fleet_error("JetStream: %s", natsStatus_GetText(status));
@@ -43,13 +45,16 @@ static bool read_head(const struct fleet_options *options, jsCtx *js,
 	char subject[FLEET_SUBJECT_MAX];
 	const char *why = NULL;
 	jsErrCode code = 0;
+	unsigned int tries = 0;
 	natsMsg *msg = NULL;
 	natsStatus status;
 
 	*manifest = (struct fleet_manifest){ .n = 0 };
 	snprintf(subject, sizeof(subject), "%s.%s.%s.head", FLEET_TRACES, options->host,
 		 options->capture);
-	status = js_GetLastMsg(&msg, js, FLEET_STREAM, subject, NULL, &code);
+	do
+		status = js_GetLastMsg(&msg, js, FLEET_STREAM, subject, NULL, &code);
+	while (status != NATS_OK && status != NATS_NOT_FOUND && !code && ++tries < TRIES);
 	if (status == NATS_NOT_FOUND && code != JSStreamNotFoundErr)
 		return !fleet_error("the server has no capture %s of %s", options->capture,
 				    options->host);

@@ -17,7 +17,7 @@ static natsStatus connect_stream(const struct fleet_options *options, natsConnec
 	if (!*nc)
 		return NATS_ERR;
 	jsOptions_Init(&js_options);
-	js_options.Wait = 5000;
+	js_options.Wait = 2000;
 	status = natsConnection_JetStream(js, *nc, &js_options);
 	if (status != NATS_OK)
 		fleet_error("JetStream: %s", natsStatus_GetText(status));
