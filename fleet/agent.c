@@ -29,6 +29,14 @@
 #define REQUEST_MAX 4096
 #define PAUSE_MS 1000
 #define PAUSE_MS_MAX 15000
+#define LATE_MAX 8
+#define LATE_NS 10000000000ull /* later, the windows of others have nothing to do with an alarm */
+
+/* An alarm that could not be published at once. @text: NULL: none */
+struct late {
+	char *text;
+	uint64_t since_ns;
+};
 
 /**
  * struct agent - the process
@@ -36,6 +44,7 @@
  *        of the figures in @shipper
  * @wake: eventfd: there may be something to send
  * @requests: subscriptions
+ * @late: alarms of the time without a connection, also protected by @lock
  */
 struct agent {
 	const struct fleet_options *options;
@@ -45,6 +54,7 @@ struct agent {
 	int spool;
 	int wake;
 	size_t waiting;
+	struct late late[LATE_MAX];
 };
 
 static void wake(struct agent *agent)
@@ -65,14 +75,25 @@ static bool tell_recorder(const struct agent *agent, json_t *object)
 	return good;
 }
 
+/* Returns false without a connection: what is published then would be sent at any later time. */
+static bool publish_text(struct agent *agent, const char *subject, const char *text)
+{
+	bool good = false;
+
+	pthread_mutex_lock(&agent->lock);
+	if (agent->shipper.nc &&
+	    natsConnection_Status(agent->shipper.nc) == NATS_CONN_STATUS_CONNECTED)
+		good = natsConnection_PublishString(agent->shipper.nc, subject, text) == NATS_OK;
+	pthread_mutex_unlock(&agent->lock);
+	return good;
+}
+
 static void publish(struct agent *agent, const char *subject, const json_t *body)
 {
 	char *text = json_dumps(body, JSON_COMPACT);
 
-	pthread_mutex_lock(&agent->lock);
-	if (text && agent->shipper.nc)
-		natsConnection_PublishString(agent->shipper.nc, subject, text);
-	pthread_mutex_unlock(&agent->lock);
+	if (text)
+		publish_text(agent, subject, text);
 	free(text);
 }
 
@@ -93,13 +114,60 @@ static void reply(struct agent *agent, const char *subject, json_t *body)
 	publish(agent, subject, body);
 }
 
-static void publish_alarm(struct agent *agent, json_t *object)
+static bool send_alarm(struct agent *agent, const char *text)
 {
 	char subject[FLEET_SUBJECT_MAX];
 
 	snprintf(subject, sizeof(subject), "%s.%s", FLEET_ALARM, agent->shipper.host);
+	return publish_text(agent, subject, text);
+}
+
+static void publish_alarm(struct agent *agent, json_t *object)
+{
+	bool kept = false;
+	char *text;
+
 	json_object_del(object, "do");
-	publish(agent, subject, object);
+	text = json_dumps(object, JSON_COMPACT);
+	if (!text || send_alarm(agent, text)) {
+		free(text);
+		return;
+	}
+	pthread_mutex_lock(&agent->lock);
+	for (size_t i = 0; i < LATE_MAX && !kept; i++)
+		if (!agent->late[i].text) {
+			agent->late[i] = (struct late){ text, fleet_now_ns() };
+			kept = true;
+		}
+	pthread_mutex_unlock(&agent->lock);
+	if (!kept)
+		free(text);
+	wake(agent);
+}
+
+/* Publish alarms from before there was a connection. */
+static void publish_late(struct agent *agent)
+{
+	for (size_t i = 0; i < LATE_MAX; i++) {
+		struct late late;
+
+		pthread_mutex_lock(&agent->lock);
+		late = agent->late[i];
+		agent->late[i].text = NULL;
+		pthread_mutex_unlock(&agent->lock);
+		if (!late.text)
+			continue;
+		if (fleet_now_ns() - late.since_ns > LATE_NS || send_alarm(agent, late.text)) {
+			free(late.text);
+			continue;
+		}
+		pthread_mutex_lock(&agent->lock);
+		if (agent->late[i].text)
+			free(late.text);
+		else
+			agent->late[i] = late;
+		pthread_mutex_unlock(&agent->lock);
+	}
 }
 
 static void *read_recorder(void *data)
@@ -299,6 +367,7 @@ static void run(struct agent *agent)
 			disconnect(agent);
 			connect_server(agent);
 		}
+		publish_late(agent);
 		if (send_oldest(agent)) {
 			pause_ms = PAUSE_MS;
 			continue;

@@ -129,10 +129,10 @@ int fleet_create(const struct fleet_options *options)
 	config.Replicas = options->replicas;
 	config.MaxBytes = options->most ? (int64_t)options->most : -1;
 	config.MaxAge = (int64_t)options->age_s * 1000000000;
-	status = js_AddStream(NULL, js, &config, NULL, &code);
-	/* It exists, with other limits. */
-	if (status != NATS_OK && code == JSStreamNameExistErr)
-		status = js_UpdateStream(NULL, js, &config, NULL, &code);
+	/* Not the other way round: a server that is nearly full would refuse a second one. */
+	status = js_UpdateStream(NULL, js, &config, NULL, &code);
+	if (code == JSStreamNotFoundErr)
+		status = js_AddStream(NULL, js, &config, NULL, &code);
 	if (status != NATS_OK)
 		fleet_error("cannot create the stream: %s", fleet_why(status, code));
 out:
