@@ -192,8 +192,11 @@ ZSH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions
 MODULE_SOURCE := $(DESTDIR)/usr/src/kernlens-$(VERSION)
 UNITS := $(DESTDIR)$(UNITDIR)
 SERVICES := kernlens-watch.service kernlens-history.service kernlens-serve.service kernlens-serve.socket \
-	kernlens-recorder.service kernlens-crash.service
+	kernlens-recorder.service kernlens-crash.service kernlens-ship.service
 DASHBOARDS := $(DESTDIR)$(PREFIX)/share/kernlens/grafana
+SERVERS := $(DESTDIR)$(PREFIX)/share/kernlens/nats
+# What the command starts.
+PROGRAMS := $(DESTDIR)$(PREFIX)/libexec/kernlens
 # Who may open the device: a group, and the rule that gives it the device.
 SYSUSERS := $(DESTDIR)/usr/lib/sysusers.d/kernlens.conf
 UDEV := $(DESTDIR)$(UDEVDIR)/rules.d/60-kernlens.rules
@@ -210,7 +213,7 @@ UAPI_INSTALLED = $(wildcard uapi/*.h) uapi/events.def uapi/handlers.def uapi/set
 # removes them.
 FOLDERS = $(BIN) $(PKGCONFIG_FILES) $(PYTHON_PACKAGE) $(HEADERS)/uapi $(MAN)/man1 $(MAN)/man5 $(MAN)/man7 \
 	$(BASH_COMPLETIONS) $(FISH_COMPLETIONS) $(ZSH_COMPLETIONS) $(MODULE_SOURCE) $(UNITS) $(DASHBOARDS) \
-	$(dir $(SYSUSERS) $(UDEV) $(RULES) $(MODPROBE) $(MOTD))
+	$(SERVERS) $(PROGRAMS) $(dir $(SYSUSERS) $(UDEV) $(RULES) $(MODPROBE) $(MOTD))
 FOLDERS_MADE := $(DESTDIR)$(PREFIX)/share/kernlens/folders
 # Installs what comes through a pipe, readable whatever the umask is.
 PUT := install -m 644 /dev/stdin
@@ -218,6 +221,7 @@ PUT := install -m 644 /dev/stdin
 install: library command install-module
 	$(call step,INSTALL)
 	install -m 755 $(BUILD)/kernlens $(BIN)
+	install -m 755 $(BUILD)/kernlens-fleet $(PROGRAMS)
 	install -m 644 $(LIB) $(LIBRARIES)
 	install -m 755 $(LIB_SHARED) $(LIBRARIES)
 	ln -sf $(LIB_SONAME) $(LIBRARIES)/libkernlens.so
@@ -237,6 +241,7 @@ install: library command install-module
 	for unit in $(SERVICES); do \
 		sed 's|@PREFIX@|$(PREFIX)|' packaging/systemd/$$unit | $(PUT) $(UNITS)/$$unit || exit 1; done
 	install -m 644 packaging/grafana/kernlens.json $(DASHBOARDS)
+	install -m 644 packaging/nats/kernlens.conf $(SERVERS)
 	test -e $(RULES) || install -m 644 packaging/etc/watch.rules $(RULES)
 	test -e $(MODPROBE) || install -m 644 packaging/etc/modprobe.conf $(MODPROBE)
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/etc/motd | install -m 755 /dev/stdin $(MOTD)
@@ -270,7 +275,8 @@ endif
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
 		$(addprefix $(MAN)/man5/,$(notdir $(wildcard docs/man/*.5))) \
 		$(addprefix $(MAN)/man7/,$(notdir $(wildcard docs/man/*.7))) \
-		$(SERVICES:%=$(UNITS)/%) $(SYSUSERS) $(UDEV) $(MOTD) $(DASHBOARDS)/kernlens.json
+		$(SERVICES:%=$(UNITS)/%) $(SYSUSERS) $(UDEV) $(MOTD) $(DASHBOARDS)/kernlens.json \
+		$(SERVERS)/kernlens.conf $(PROGRAMS)/kernlens-fleet
 	! cmp -s packaging/etc/watch.rules $(RULES) || rm -f $(RULES)
 	! cmp -s packaging/etc/modprobe.conf $(MODPROBE) || rm -f $(MODPROBE)
 	scripts/install-folders remove $(FOLDERS_MADE) "$(DESTDIR)"

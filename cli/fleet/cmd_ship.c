@@ -380,6 +380,6 @@ const struct cli_command_ops cmd_ship = {
 		"Captures wait in the spool until the server has stored them.\n"
 		"\n"
 		"  kernlens ship --server tls://collector:4222 --tls-ca ca.pem --spool spool \\\n"
-		"                --alarm 'full: mem_available < 5% of total' --with 'db*'\n",
+		"                --alarm 'low: available_memory < 100M' --with 'db*'\n",
 	.exec = exec_ship,
 };

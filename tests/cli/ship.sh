@@ -152,14 +152,23 @@ taken=$(jq .hosts[0].captures out)
 check "each capture arrives" wait_until arrived db1 "$taken"
 for ((i = 0; i < 8; i++)); do
 	kill -USR1 $db1
-	sleep "0.$((RANDOM % 20 + 10))"
+	sleep "0.$((RANDOM % 2))$((RANDOM % 10))"
 	{ kill -9 $db1 && wait $db1; } 2>/dev/null
 	start db1 -e sched,mark --buffer 1M --rest 0
 	db1=$pid
 done
+# One that was being written when all was killed.
+{ kill -9 $db1 && wait $db1; } 2>/dev/null
+sleep 0.2
+mkdir db1/20200101T000000-cut.new
+cp -r got db1/20200101T000000-cut.new/trace
+start db1 -e sched,mark --buffer 1M --rest 0
+db1=$pid
 check "all of a killed recorder are sent" wait_until is_sent db1
 fleet ls --hosts db1 --json
 json "what they are is known" 'all(.captures[]; .whole)'
+json "one was cut short" \
+	'.captures[] | select(.capture == "20200101T000000-cut").about.interrupted'
 echo "# of $(jq '.captures | length' out) captures, $(jq '[.captures[] | select(.about.interrupted)] | length' out) were cut short"
 for name in $(jq -r '.captures[].capture' out); do
 	"$kernlens" fleet get db1 "$name" -o each --server $url >/dev/null && "$kernlens" print each >/dev/null 2>said && ! grep damaged said

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the tests of fleet share: a server, an agent, a proxy between them, and captures."""
+#
+# What the tests of fleet share: a server, an agent, a proxy between them, and captures.
 import json
 import os
 import pathlib

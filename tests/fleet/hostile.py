@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""
-hostile.py WORK: what a host that has been taken over can send, and who may publish what with the
-example of a server's configuration.
-"""
+#
+# hostile.py WORK: what a host that has been taken over can send, and who may publish what with the
+# example of a server's configuration.
 import json
 import os
 import re

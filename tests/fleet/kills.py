@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""
-kills.py WORK [NUMBER [SEED]]: kills the agent and the server and cuts their connection NUMBER times
-at random, while captures come into the spool. Then every capture is on the server, listed once, and
-has equal bytes.
-"""
+#
+# kills.py WORK [NUMBER [SEED]]: kills the agent and the server and cuts their connection NUMBER times
+# at random, while captures come into the spool. Then every capture is on the server, listed once, and
+# has equal bytes.
 import sys
 import time
 

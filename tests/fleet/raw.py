@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A client of NATS that sends whatever a hostile peer may send."""
+#
+# A client of NATS that sends whatever a hostile peer may send.
 import json
 import socket
 

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""
-trouble.py WORK: a server that is away, full, or accepts too little, a disk that is full, and a slow
-reader. Captures stay in the spool until they are stored, and arrive with equal bytes.
-"""
+#
+# trouble.py WORK: a server that is away, full, or accepts too little, a disk that is full, and a slow
+# reader. Captures stay in the spool until they are stored, and arrive with equal bytes.
 import ctypes
 import os
 import sys

@@ -9,6 +9,9 @@ FUZZ_TARGETS := $(FUZZ_NAMES:%=$(FUZZ)/fuzz-%)
 FUZZ_SHARED := tests/fuzz/shared.c tests/unit/lib/synth.c
 FUZZ_HEADERS := $(wildcard tests/fuzz/*.h tests/unit/lib/*.h lib/*/*.h) $(LIB_HEADERS)
 
+# It is no part of the library.
+$(FUZZ)/fuzz-fleet: fleet/names.c fleet/manifest.c fleet/receive.c fleet/cut.c $(wildcard fleet/*.h)
+
 $(FUZZ_TARGETS): $(FUZZ)/fuzz-%: tests/fuzz/fuzz_%.c $(FUZZ_SHARED) $(LIB_CHECKED) \
 		$(FUZZ_HEADERS)
 	mkdir -p $(@D)

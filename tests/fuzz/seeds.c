@@ -444,6 +444,27 @@ static void make_answer(void)
 	save("answer", "found", bytes, sizeof(bytes));
 }
 
+/* A capture of two files, one of which is cut in two. */
+static void make_fleet(void)
+{
+	static const char head[] =
+		"{\"version\":1,\"host\":\"h\",\"boot\":\"b\",\"capture\":\"c\",\"run\":\"r\","
+		"\"about\":{\"reason\":\"x\",\"records\":5},\"files\":["
+		"{\"name\":\"cpu0\",\"bytes\":12,\"pieces\":2,\"crc\":1},"
+		"{\"name\":\".kernlens/manifest\",\"bytes\":4,\"pieces\":1,\"crc\":2}]}";
+	static const char first[] = "r\0000\0000\0000\0008\0abcdefgh";
+	static const char second[] = "r\0000\0001\0008\0004\0ab";
+	static const char third[] = "r\0001\0000\0000\0004\0abcd";
+	uint8_t parts[1024];
+	size_t n = fuzz_part_put(parts, 0, head, sizeof(head) - 1);
+
+	n += fuzz_part_put(parts + n, 1, first, sizeof(first) - 1);
+	n += fuzz_part_put(parts + n, 1, second, sizeof(second) - 1);
+	n += fuzz_part_put(parts + n, 1, second, sizeof(second) - 1);
+	n += fuzz_part_put(parts + n, 1, third, sizeof(third) - 1);
+	save("fleet", "capture", parts, n);
+}
+
 int main(int argc, char **argv)
 {
 	uint8_t types[4096];
@@ -460,5 +481,6 @@ int main(int argc, char **argv)
 	make_programs();
 	make_history();
 	make_answer();
+	make_fleet();
 	return 0;
 }

@@ -31,6 +31,7 @@
 #   lib-watch    rules of alarms: what they mean, each error with its position
 #   lib-metrics  metrics as text, their bounds, labels, and counters that end
 #   lib-http     addresses, tokens, and a server with hostile clients
+#   lib-fleet    captures cut into messages and put together, hostile ones, spools after a kill
 #   lib-set      requests to set parameters of a process, as text
 #   lib-stack    stack traces as text, round trip, cut and damaged
 #   lib-jit      maps of compiled code: read, growing, damaged, another's
@@ -45,7 +46,7 @@
 #   lib-bench    speed in events per second (not a test)
 
 LIB_TEST_NAMES := config schema trace manifest crash pack pack_hostile place variables print strace profile why why_later reports report_devices locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch metrics http set program path \
-	edge hostile folder
+	edge hostile folder fleet
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
 UNIT_TESTS += $(LIB_TESTS) $(LIB_TESTS_ASAN)
@@ -79,6 +80,10 @@ $(BUILD)/tests/lib-reader $(BUILD)/tests/lib-reader-asan: \
 $(BUILD)/tests/lib-http $(BUILD)/tests/lib-http-asan: \
 		view/http/access.c view/http/address.c view/http/http.c
 $(BUILD)/tests/lib-http $(BUILD)/tests/lib-http-asan: private LIB_LIBS += -lmicrohttpd -lgnutls
+
+# What of fleet needs no server.
+$(BUILD)/tests/lib-fleet $(BUILD)/tests/lib-fleet-asan: \
+		fleet/names.c fleet/manifest.c fleet/receive.c fleet/cut.c fleet/spool.c $(wildcard fleet/*.h)
 
 # A program with known blocks.
 $(BUILD)/tests/lib-program $(BUILD)/tests/lib-program-asan: | $(BUILD)/tests/cli/program-blocks
