@@ -47,22 +47,26 @@ bool fleet_matches(const char *patterns, const char *host)
 	return false;
 }
 
+/* Is it a control character, or a part of one (C1) in UTF-8? */
+static bool is_control(const unsigned char *at, bool first)
+{
+	if (*at < ' ' || *at == 0x7f || (*at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0))
+		return true;
+	return !first && *at >= 0x80 && *at < 0xa0 && at[-1] == 0xc2;
+}
+
 void fleet_clean(char *to, size_t bytes, const char *from)
 {
+	const unsigned char *at = (const unsigned char *)from;
 	size_t n = 0;
 
-	for (; *from && n + 1 < bytes; from++) {
-		unsigned char c = (unsigned char)*from;
-
-		/* Bytes of UTF-8 stay, except for those of its control characters (C1). */
-		if (c < ' ' || c == 0x7f || (c == 0xc2 && (unsigned char)from[1] < 0xa0))
-			c = '?';
-		to[n++] = (char)c;
-	}
+	for (; *at && n + 1 < bytes; at++)
+		to[n++] = is_control(at, at == (const unsigned char *)from) ? '?' : (char)*at;
 	/* Half a character would not be UTF-8. */
-	while (n && from[0] && ((unsigned char)to[n - 1] & 0xc0) == 0x80)
-		n--;
-	if (n && *from && (unsigned char)to[n - 1] >= 0xc0)
-		n--;
+	if ((*at & 0xc0) == 0x80) {
+		while (n && ((unsigned char)to[n - 1] & 0xc0) == 0x80)
+			n--;
+		n -= n && (unsigned char)to[n - 1] >= 0xc0;
+	}
 	to[n] = 0;
 }

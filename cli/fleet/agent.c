@@ -67,7 +67,7 @@ void cli_ship_start_agent(struct cli_ship *ship)
 	cli_fleet_add(&words, "--control=%d", ends[1]);
 	cli_fleet_add(&words, "--spool=%s", ship->spool);
 	cli_fleet_add(&words, "--host=%s", ship->host);
-	/* The first one may take what an earlier recorder has not finished; none is being written. */
+	/* The first one takes what an earlier recorder has not finished. */
 	if (!agent->greeted)
 		cli_fleet_add(&words, "--first");
 	for (size_t i = 0; i < ship->words.n; i++)

@@ -339,8 +339,8 @@ static int exec_fleet(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command_ops cmd_fleet = {
 	.options = options,
-	.text = "ls lists captures, newest last; status asks hosts; freeze requests a capture of all\n"
-		"hosts at once. get, view and why fetch a capture, the last one of HOST if none is\n"
+	.text = "ls lists captures, newest last; status asks hosts; freeze requests a capture\n"
+		"of all hosts at once. get, view and why fetch a capture, the last one of HOST if none is\n"
 		"given; options of view and why follow --. create makes the server's stream.\n"
 		"\n"
 		"  kernlens fleet ls --server tls://collector:4222 --login-file operator\n"

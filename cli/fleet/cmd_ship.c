@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kernlens ship: a flight recorder whose window is copied to a spool at alarms and on request, while
- * recording continues. Another process sends the spool to a server.
+ * kernlens ship: a flight recorder whose window is copied to a spool at alarms and on request,
+ * while recording continues. Another process sends the spool to a server.
  */
 #include <errno.h>
 #include <poll.h>
@@ -350,8 +350,12 @@ static int exec_ship(const struct cli_command *self, int argc, char **argv)
 	ship->spool_most = SPOOL_DEFAULT;
 	ship->rest_ns = REST_DEFAULT;
 	ship->interval_ns = SECOND_NS;
-	ship->spool_fd = ship->poll = ship->signals = ship->timer = -1;
-	ship->agent.exit = ship->agent.socket = -1;
+	ship->spool_fd = -1;
+	ship->poll = -1;
+	ship->signals = -1;
+	ship->timer = -1;
+	ship->agent.exit = -1;
+	ship->agent.socket = -1;
 	cli_select_init(&ship->session.select);
 	ship->session.select.own_suffice = true;
 	cli_parser_init(&parser, self, argc, argv);

@@ -90,13 +90,12 @@ static void add_capture(struct cli_table *table, const json_t *row)
 int cli_fleet_print_captures(json_t *rows)
 {
 	struct cli_table *table;
-	const json_t *row;
-	size_t i;
 
 	if (cli_settings.json)
 		return cli_json_write(json_pack("{s:O}", "captures", rows));
 	table = cli_table_create("TIME|HOST|CAPTURE|>SIZE|>RECORDS|>LOST|STATE|REASON");
-	json_array_foreach(rows, i, row) add_capture(table, row);
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		add_capture(table, json_array_get(rows, i));
 	cli_table_print(table, stdout, 0);
 	return cli_finish_output();
 }
@@ -105,15 +104,13 @@ int cli_fleet_print_status(json_t *rows)
 {
 	char bytes[3][CLI_NUMBER_MAX], number[CLI_NUMBER_MAX];
 	struct cli_table *table;
-	const json_t *row;
-	size_t i;
 
 	if (cli_settings.json)
 		return cli_json_write(json_pack("{s:O}", "hosts", rows));
 	table = cli_table_create(
 		"HOST|>TAKEN|>SENT|>WAITING|>REFUSED|>FAILED|>SPOOL|>LOST|TROUBLE");
-	json_array_foreach(rows, i, row)
-	{
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
 		const char *trouble = text_of(row, "error");
 
 		cli_table_add(table, "%s", clean(text_of(row, "host")));
@@ -135,13 +132,11 @@ int cli_fleet_print_status(json_t *rows)
 static uint64_t spread_of(const json_t *rows, size_t *frozen, uint64_t *first)
 {
 	uint64_t last = 0;
-	const json_t *row;
-	size_t i;
 
 	*frozen = 0;
 	*first = 0;
-	json_array_foreach(rows, i, row)
-	{
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
 		uint64_t at = number_of(row, "frozen_ns");
 
 		if (!at)
@@ -160,8 +155,7 @@ int cli_fleet_print_freeze(json_t *rows, const char *capture)
 	char time[CLI_NUMBER_MAX];
 	struct cli_table *table;
 	uint64_t first, spread;
-	const json_t *row;
-	size_t i, frozen;
+	size_t frozen;
 
 	spread = spread_of(rows, &frozen, &first);
 	if (cli_settings.json) {
@@ -171,8 +165,8 @@ int cli_fleet_print_freeze(json_t *rows, const char *capture)
 		return frozen ? CLI_OK : CLI_FAILED;
 	}
 	table = cli_table_create("HOST|>AFTER|ANSWER");
-	json_array_foreach(rows, i, row)
-	{
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
 		uint64_t at = number_of(row, "frozen_ns");
 
 		cli_table_add(table, "%s", clean(text_of(row, "host")));

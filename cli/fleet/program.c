@@ -16,6 +16,8 @@
 #include "fleet.h"
 
 #define NAME "kernlens-fleet"
+#define NAMES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+#define NAMES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 void cli_fleet_add(struct cli_fleet_words *words, const char *format, ...)
 {
@@ -54,8 +56,7 @@ bool cli_fleet_option(struct cli_fleet_words *words, const struct cli_parser *pa
 
 bool cli_fleet_is_name(const char *text)
 {
-	size_t length = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				     "0123456789-_");
+	size_t length = strspn(text, NAMES);
 
 	return length && !text[length] && length < CLI_FLEET_ID_MAX;
 }

@@ -72,13 +72,8 @@ static void test_names(void)
 		   "patterns");
 	fleet_clean(text, sizeof(text), "a\033[1m\n\tb\x7f");
 	unit_check(!strcmp(text, "a?[1m??b?"), "control characters");
-	fleet_clean(text, sizeof(text),
-		    "\xc2\x9b"
-		    "1m\xc3\xa9");
-	unit_check(!strcmp(text, "?\x9b"
-				 "1m\xc3\xa9") ||
-			   !strchr(text, '\xc2'),
-		   "also those of UTF-8");
+	fleet_clean(text, sizeof(text), "a\xc2\x9b m\xc3\xa9");
+	unit_check(!strcmp(text, "a?? m\xc3\xa9"), "also those of UTF-8");
 	fleet_clean(text, 5, "abc\xc3\xa9");
 	unit_check(!strcmp(text, "abc"), "no half a character");
 }
