@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The agent of kernlens ship: a process without privileges that sends captures and receives
+ * The agent of kernlens ship: a process without capabilities that sends captures and receives
  * requests. It may end at any time, and is started again; the recorder never waits for it.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/securebits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,13 @@
 static void exec_agent(const struct cli_ship *ship, int socket, const char *program, char **words)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Capabilities that the service manager has given to the recorder. */
+	/*
+	 * Without capabilities: not those that the service manager has given to the recorder, and if
+	 * that is root's, not those that root gets by executing a program.
+	 */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	fcntl(socket, F_SETFD, 0);
 	sigprocmask(SIG_SETMASK, &ship->run.before, NULL);
 	execv(program, words);

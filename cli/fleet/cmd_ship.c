@@ -321,12 +321,14 @@ static bool has_server(const struct cli_ship *ship)
 
 static void check_options(struct cli_ship *ship)
 {
+	const char *state = getenv("STATE_DIRECTORY");
 	char name[256] = "";
 
 	if (!has_server(ship))
 		cli_usage_error(ship->self, "which server? (--server URL)");
-	if (!ship->spool)
-		ship->spool = getenv("STATE_DIRECTORY");
+	/* Below it: systemd makes this one a symbolic link. */
+	if (!ship->spool && state)
+		ship->spool = cli_format("%s/spool", state);
 	if (!ship->spool)
 		cli_usage_error(ship->self, "where do captures wait for the server? (--spool DIR)");
 	if (!*ship->host) {

@@ -30,6 +30,8 @@ came_again() { [[ $(main_pid watch) && $(main_pid watch) != "$1" ]]; }
 
 mkdir -p $units/kernlens-history.service.d /etc/default ${rules%/*} $group /usr/local/bin
 cp "$kernlens" /usr/local/bin/kernlens
+mkdir -p /usr/local/libexec/kernlens
+cp "${kernlens%/*}/kernlens-fleet" /usr/local/libexec/kernlens
 for unit in "$here"/../../packaging/systemd/*.{service,socket}; do
 	sed 's|@PREFIX@|/usr/local|' "$unit" >"$units/${unit##*/}"
 done
@@ -100,6 +102,35 @@ check "and answers" within 60 eval 'curl -s --max-time 60 http://127.0.0.1:9797/
 check "it is stopped with success" eval 'inside systemctl stop kernlens-serve.socket kernlens-serve &&
 	test "$(property serve Result) $(property serve ExecMainStatus)" = "success 0"'
 [[ $failed -eq 0 ]] || inside journalctl -u kernlens-serve --no-pager -n 20 | sed 's/^/# serve: /'
+
+# A server, and the flight recorder that sends to it: one process records, another has the network.
+printf 'listen: 127.0.0.1:4222\njetstream { store_dir: "%s/store", max_file_store: 200M }\n' "$work" >nats.conf
+nats-server -c nats.conf >nats.log 2>&1 &
+server=$!
+printf '[ship]\nserver = nats://127.0.0.1:4222\nhost = unit\nbuffer = 1M\nevent = sched\n' >/etc/kernlens.conf
+url=nats://127.0.0.1:4222
+check "a stream" within 20 env KERNLENS_CONFIG= "$kernlens" fleet create --server $url
+check "ship starts" inside systemctl start kernlens-ship
+for pid in $(main_pid ship); do
+	caps=$(awk '/^(CapEff|CapBnd|NoNewPrivs|Seccomp):/ { print $2 }' "/proc/$pid/status" | xargs)
+	case $(cat "/proc/$pid/comm") in
+	kernlens) check "the recorder has CAP_PERFMON and no more" test "$caps" = '0000004000000000 0000004000000000 1 2' ;;
+	kernlens-fleet) check "the agent has nothing" test "$caps" = '0000000000000000 0000004000000000 1 2' ;;
+	*) check "no other process" false ;;
+	esac
+done
+check "there are two" test "$(main_pid ship | wc -l)" = 2
+check "a capture of all tasks is taken" within 20 eval \
+	'"$kernlens" fleet freeze --server $url --wait 1 --json | jq -e ".frozen == 1"'
+check "and arrives" within 20 eval \
+	'"$kernlens" fleet ls --server $url --json | jq -e ".captures[0] | .whole and .host == \"unit\" and .about.records > 0"'
+check "it is stopped with success" eval 'inside systemctl stop kernlens-ship &&
+	test "$(property ship Result) $(property ship ExecMainStatus)" = "success 0"'
+[[ $failed -eq 0 ]] || inside journalctl -u kernlens-ship --no-pager -n 20 | sed 's/^/# ship: /'
+{ kill $server && wait $server; } 2>/dev/null
+# It has the network, which costs a point.
+check "kernlens-ship is confined, too" inside systemd-analyze security --offline=true --threshold=20 \
+	"$units/kernlens-ship.service"
 rm /etc/kernlens.conf
 
 # A flight recorder, and the unit that runs in the crash kernel.
@@ -147,7 +178,7 @@ check "without rules watch is not started, which is no failure" test \
 	kill -KILL $shell
 	wait $shell
 } 2>/dev/null
-rm -rf $units ${database%/*} ${rules%/*} /usr/local/bin/kernlens
+rm -rf $units ${database%/*} ${rules%/*} /usr/local/bin/kernlens /usr/local/libexec/kernlens /var/lib/private/kernlens-ship /var/lib/kernlens-ship
 find $group -depth -type d -exec rmdir {} +
 
 # The values that modprobe's configuration shows are those in force.
