@@ -350,6 +350,22 @@ static bool send_oldest(struct agent *agent)
 	return good;
 }
 
+/* Such as a wrong password, which is said once; the file is read again at the next try. */
+static void note_closed(struct agent *agent)
+{
+	struct fleet_shipper *shipper = &agent->shipper;
+	char clean[sizeof(shipper->error)];
+	const char *text = NULL;
+
+	if (!shipper->nc)
+		return;
+	natsConnection_GetLastError(shipper->nc, &text);
+	fleet_clean(clean, sizeof(clean), text && *text ? text : "it was closed");
+	if (strcmp(clean, shipper->error))
+		fleet_error("no connection to the server: %s", clean);
+	strcpy(shipper->error, clean);
+}
+
 static bool is_closed(const struct agent *agent)
 {
 	return !agent->shipper.nc ||
@@ -364,6 +380,7 @@ static void run(struct agent *agent)
 
 	for (;;) {
 		if (is_closed(agent)) {
+			note_closed(agent);
 			disconnect(agent);
 			connect_server(agent);
 		}

@@ -148,7 +148,7 @@ static bool write_capture(struct cli_ship *ship, const struct cli_ship_request *
 	char *trace = cli_format("%s/trace", folder), *about = cli_format("%s/about.json", folder);
 	struct kl_recorder_counts counts = { 0 };
 	bool good = !mkdir(folder, 0700);
-	int error = 0;
+	int error = 0, failure = 0;
 
 	if (good) {
 		error = copy_buffers(ship, trace, &counts);
@@ -156,20 +156,22 @@ static bool write_capture(struct cli_ship *ship, const struct cli_ship_request *
 		good = !error || counts.read.read > counts.unstored;
 		if (good)
 			write_about(ship, request, about, frozen_ns, &counts, error);
-		else
-			kl_record_discard(trace);
 	}
 	/* All of it is on the disk before it has its name. */
 	if (good && (syncfs(ship->spool_fd) || rename(folder, ready)))
 		good = false;
-	if (good)
+	if (good) {
 		fsync(ship->spool_fd);
-	else
+	} else {
+		failure = errno;
+		kl_record_discard(trace);
+		unlink(about);
 		rmdir(folder);
+	}
 	ship->failed += !good || error;
 	if (!good)
 		cli_note("capture %s cannot be written: %s", request->capture,
-			 error ? kl_error_text() : strerror(errno));
+			 error ? kl_error_text() : strerror(failure));
 	free(folder);
 	free(ready);
 	free(trace);

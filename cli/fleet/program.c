@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,6 +17,8 @@
 #include "fleet.h"
 
 #define NAME "kernlens-fleet"
+#define PREFIX "kernlens: " /* of its messages */
+#define MESSAGES_MAX 4096
 #define NAMES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 #define NAMES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
@@ -111,11 +114,54 @@ static json_t *read_rows(int fd)
 	return rows;
 }
 
+/* With --json, the last message is the error of the document; otherwise it has been printed. */
+static void print_messages(int fd, bool failed)
+{
+	char text[MESSAGES_MAX], *line;
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = 0;
+	if (!failed) {
+		fputs(text, stderr);
+		return;
+	}
+	line = text + strlen(text);
+	while (line > text && line[-1] == '\n')
+		*--line = 0;
+	line = strrchr(text, '\n');
+	line = line ? line + 1 : text;
+	if (!strncmp(line, PREFIX, strlen(PREFIX)))
+		line += strlen(PREFIX);
+	cli_error(0, "%s", *line ? line : "no answer");
+}
+
+static void exec_program(const char *program, char **words, int out, int messages)
+{
+	if (out >= 0)
+		dup2(out, STDOUT_FILENO);
+	if (messages >= 0)
+		dup2(messages, STDERR_FILENO);
+	execv(program, words);
+	fprintf(stderr, PREFIX "%s: %s\n", program, strerror(errno));
+	_exit(CLI_NO_COMMAND);
+}
+
+static int wait_for(pid_t pid, const char *program)
+{
+	int status = 0;
+
+	if (pid < 0)
+		return cli_error(-errno, "cannot start %s: %s", program, strerror(errno));
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_FAILED;
+}
+
 int cli_fleet_run(const char *what, const struct cli_fleet_words *options, json_t **rows)
 {
+	int ends[2] = { -1, -1 }, messages = -1, status;
 	struct cli_fleet_words words = { .n = 0 };
 	char *program = cli_fleet_program();
-	int ends[2] = { -1, -1 }, status = 0;
 	pid_t pid;
 
 	cli_fleet_add(&words, NAME);
@@ -124,26 +170,23 @@ int cli_fleet_run(const char *what, const struct cli_fleet_words *options, json_
 		cli_fleet_add(&words, "%s", options->word[i]);
 	if (rows && pipe2(ends, O_CLOEXEC))
 		return cli_error(-errno, "cannot make a pipe: %s", strerror(errno));
+	if (cli_settings.json)
+		messages = memfd_create("messages", MFD_CLOEXEC);
+	fflush(stdout);
 	pid = fork();
-	if (!pid) {
-		if (rows)
-			dup2(ends[1], STDOUT_FILENO);
-		execv(program, words.word);
-		fprintf(stderr, "kernlens: %s: %s\n", program, strerror(errno));
-		_exit(CLI_NO_COMMAND);
-	}
+	if (!pid)
+		exec_program(program, words.word, ends[1], messages);
 	if (rows) {
 		close(ends[1]);
 		*rows = read_rows(ends[0]);
 	}
-	if (pid < 0)
-		status = cli_error(-errno, "cannot start %s: %s", program, strerror(errno));
-	else
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
+	status = wait_for(pid, program);
+	if (messages >= 0) {
+		if (pid > 0)
+			print_messages(messages, status);
+		close(messages);
+	}
 	cli_fleet_free(&words);
 	free(program);
-	if (pid < 0)
-		return CLI_FAILED;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_FAILED;
+	return status;
 }

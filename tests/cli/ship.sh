@@ -30,7 +30,7 @@ arrived() {
 		jq -e "[.captures[] | select(.whole)] | length == $2"
 }
 is_sent() { [[ ! $(compgen -G "$1/*") ]]; }
-agent_of() { cat "/proc/$1/task/$1/children"; }
+agent_of() { xargs <"/proc/$1/task/$1/children"; }
 
 kl ship --spool spool
 expect "without a server" 2
@@ -54,6 +54,10 @@ config
 start_server
 fleet ls
 expect "a server without a stream" 1
+kl fleet ls --server $url --json
+expect "the same with --json" 1
+json "has the message" '.message | startswith("cannot read the stream: there is no stream")'
+fleet ls
 says err 'there is no stream KERNLENS \(kernlens fleet create\)'
 fleet create --max-size 300M
 expect "the stream is created" 0
