@@ -184,11 +184,11 @@ done
 check "every one can be read" test -z "$(grep -v '^0 ' each.log)"
 
 # ------------------------------------------------------------- never blind
-cat >no_gap <<'END'
+cat >no_gap <<'AWK'
 NR > 1 && $1 != last + 1 { print "after " last ": " $1; gap = 1 }
 { last = $1 }
 END { print NR; exit gap || NR < 500 }
-END
+AWK
 # A process counts; the windows of captures taken meanwhile have all numbers.
 start count -e 'syscall_entry_lseek' --buffer 16M --rest 0 -u 65534
 count=$pid
