@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The part of `kernlens ship` that talks to the server. The recorder is another process, which never
  * waits for this one: captures come through the spool, and requests go through a socket of packets

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Requests to all hosts whose name matches, and their answers, as a line of JSON each. */
 #include <jansson.h>
 #include <stdio.h>

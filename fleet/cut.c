@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Cuts the files of a trace into pieces: a stream into its packets, which are sent as they were
  * recorded, other files into parts of equal size. A packet that is larger than a message is cut,

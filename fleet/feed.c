@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * A consumer without acknowledgments. Messages that are lost on the way, because this reader is slow
  * or the connection is cut, leave a gap in the consumer's numbers: a new consumer then starts where

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* Reads stored messages of the stream in order, and goes on after gaps and lost connections. */
 #ifndef FLEET_FEED_H
 #define FLEET_FEED_H

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0 OR MIT
 #
 # $(BUILD)/kernlens-fleet: what talks to the server of many machines, for `kernlens ship` and
 # `kernlens fleet`. Only it links libnats.

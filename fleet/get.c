@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Fetches a capture into a trace directory, or removes it from the server. */
 #include <errno.h>
 #include <stdio.h>

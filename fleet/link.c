@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Connects to the server, with TLS and the user's secrets. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* A connection to the server, and the names of subjects. */
 #ifndef FLEET_LINK_H
 #define FLEET_LINK_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Lists the captures in the stream, as a line of JSON each; and creates the stream. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * kernlens-fleet: what of `kernlens ship` and `kernlens fleet` talks to the server. It is a program
  * of its own, so that the others need no libnats, and started by those: its options and what it

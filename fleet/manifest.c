@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Reads and writes heads of captures. */
 #include <stdio.h>
 #include <stdlib.h>

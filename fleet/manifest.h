@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The head of a capture: who froze it, when and why, and the files of its trace. It is written to
  * the spool before anything is sent, sent first, and read by those who fetch the capture, who trust

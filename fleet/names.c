@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Checks of names, used by both ends. */
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Names in subjects and of files. What comes from another machine is compared with these before it
  * is used as part of a path or printed.

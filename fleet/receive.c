@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Writes the files of a capture from its messages, and checks them. */
 #include <errno.h>
 #include <fcntl.h>

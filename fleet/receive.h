@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Puts a capture together from its messages, which may come twice, in any order, or not at all. A
  * piece is taken once; the server's own search for duplicates is not relied on.

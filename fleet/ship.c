@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Sends a capture: its head, its pieces in batches, its end. The next step is not taken before the
  * server has acknowledged all of the last one, so that an end is never stored before what it ends.

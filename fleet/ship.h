@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* Sends captures of the spool to the server. */
 #ifndef FLEET_SHIP_H
 #define FLEET_SHIP_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The captures in a spool. Each change of a capture's state is one rename, so that a process that is
  * killed at any time leaves one that its successor understands.

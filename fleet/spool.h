@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The spool: a directory of captures that have not been sent. A capture is a directory NAME.new
  * while the recorder writes it, NAME.ready from then on, and NAME.sent once the server has all of it
