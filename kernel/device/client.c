@@ -494,6 +494,31 @@ long kl_client_call_user(struct kl_client *client, unsigned int cmd, void __user
 }
 
 /**
+ * kl_client_call - make a call for the module itself
+ * @client: from kl_client_create(); no other call of it is in progress
+ * @cmd: as for ioctl()
+ * @arg: its struct, with results afterwards; what it points to is as kl_caller_copy() says
+ * @bytes: size of @arg, which must be that of this release
+ *
+ * Returns 0, or a negative errno with `client->why`. Context: a kernel thread; may sleep.
+ */
+int kl_client_call(struct kl_client *client, unsigned int cmd, void *arg, u32 bytes)
+{
+	const struct call *call = find_call(cmd);
+	struct mem_cgroup *memcg;
+	int error;
+
+	if (!call || call->bytes != bytes)
+		return kl_fail(&client->why, -EINVAL, "unknown call %#x with %u bytes", cmd, bytes);
+	mutex_lock(&client->lock);
+	memcg = set_active_memcg(client->session ? client->session->memcg : NULL);
+	error = check_needs(client, call) ?: call->fn(client, arg);
+	set_active_memcg(memcg);
+	mutex_unlock(&client->lock);
+	return error;
+}
+
+/**
  * kl_client_create - create a client without a session
  * @cred: its rights
  *

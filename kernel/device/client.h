@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who makes calls of the device: an open file. See client.c.
+ * Who makes calls of the device: an open file, or the mailbox on behalf of a debugger. See
+ * client.c.
  */
 #ifndef KL_DEVICE_CLIENT_H
 #define KL_DEVICE_CLIENT_H
@@ -35,5 +36,6 @@ struct kl_client {
 struct kl_client *kl_client_create(const struct cred *cred);
 void kl_client_destroy(struct kl_client *client);
 long kl_client_call_user(struct kl_client *client, unsigned int cmd, void __user *user);
+int kl_client_call(struct kl_client *client, unsigned int cmd, void *arg, u32 bytes);
 
 #endif /* KL_DEVICE_CLIENT_H */

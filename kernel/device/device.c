@@ -74,13 +74,20 @@ static struct miscdevice device = {
 };
 
 /**
- * kl_device_init - create /dev/kernlens
+ * kl_device_init - create /dev/kernlens, and the mailbox
  *
  * Returns 0 or a negative errno.
  */
 int kl_device_init(void)
 {
-	return misc_register(&device);
+	int error = misc_register(&device);
+
+	if (error)
+		return error;
+	error = kl_mailbox_init();
+	if (error)
+		misc_deregister(&device);
+	return error;
 }
 
 /**
@@ -88,5 +95,6 @@ int kl_device_init(void)
  */
 void kl_device_deinit(void)
 {
+	kl_mailbox_deinit();
 	misc_deregister(&device);
 }
