@@ -67,7 +67,7 @@ _kernlens_argument() {
 	--snapshots) COMPREPLY=($(compgen -W "4 16 64" -- "$current")) ;;
 	--on-alarm) COMPREPLY=($(compgen -c -- "$current")) ;;
 	--buffer) COMPREPLY=($(compgen -W "256K 1M 4M 16M 64M" -- "$current")) ;;
-	-f | --file | -i | --input | --core | --symbols | --debug | --lcov | --rules | --token-file | --tls-*)
+	-f | --file | -i | --input | --core | --symbols | --types | --debug | --lcov | --rules | --token-file | --tls-*)
 		compopt -o filenames
 		COMPREPLY=($(compgen -f -- "$current"))
 		;;
@@ -109,6 +109,7 @@ _kernlens_words() {
 		# A program's path, a colon and a function.
 		[[ $current != */* ]] || { compopt -o filenames -o nospace; COMPREPLY=($(compgen -f -- "$current")); }
 		;;
+	mailbox) COMPREPLY=($(compgen -W "hook unhook use" -- "$current")) ;;
 	history) COMPREPLY=($(compgen -W "print record plot" -- "$current")) ;;
 	help) COMPREPLY=($(compgen -W "$("$program" help --commands)" -- "$current")) ;;
 	print | report | view | export | plot | pack | unpack | extract)
