@@ -65,6 +65,7 @@ include tests/cli/cli.mk
 -include tests/events/events.mk
 include tests/block/block.mk
 include tests/crash/crash.mk
+include tests/debugger/debugger.mk
 include tests/fuzz/fuzz.mk
 include tests/view/view.mk
 
@@ -197,6 +198,9 @@ DASHBOARDS := $(DESTDIR)$(PREFIX)/share/kernlens/grafana
 SERVERS := $(DESTDIR)$(PREFIX)/share/kernlens/nats
 # What the command starts.
 PROGRAMS := $(DESTDIR)$(PREFIX)/libexec/kernlens
+# Scripts for debuggers, and what makes gdb load them when it starts.
+DEBUGGERS := $(DESTDIR)$(PREFIX)/share/kernlens/gdb
+GDBINIT := $(DESTDIR)/etc/gdb/gdbinit.d/kernlens.gdb
 # Who may open the device: a group, and the rule that gives it the device.
 SYSUSERS := $(DESTDIR)/usr/lib/sysusers.d/kernlens.conf
 UDEV := $(DESTDIR)$(UDEVDIR)/rules.d/60-kernlens.rules
@@ -213,7 +217,7 @@ UAPI_INSTALLED = $(wildcard uapi/*.h) uapi/events.def uapi/handlers.def uapi/set
 # removes them.
 FOLDERS = $(BIN) $(PKGCONFIG_FILES) $(PYTHON_PACKAGE) $(HEADERS)/uapi $(MAN)/man1 $(MAN)/man5 $(MAN)/man7 \
 	$(BASH_COMPLETIONS) $(FISH_COMPLETIONS) $(ZSH_COMPLETIONS) $(MODULE_SOURCE) $(UNITS) $(DASHBOARDS) \
-	$(SERVERS) $(PROGRAMS) $(dir $(SYSUSERS) $(UDEV) $(RULES) $(MODPROBE) $(MOTD))
+	$(SERVERS) $(PROGRAMS) $(DEBUGGERS) $(dir $(SYSUSERS) $(UDEV) $(RULES) $(MODPROBE) $(MOTD) $(GDBINIT))
 FOLDERS_MADE := $(DESTDIR)$(PREFIX)/share/kernlens/folders
 # Installs what comes through a pipe, readable whatever the umask is.
 PUT := install -m 644 /dev/stdin
@@ -242,6 +246,8 @@ install: library command install-module
 		sed 's|@PREFIX@|$(PREFIX)|' packaging/systemd/$$unit | $(PUT) $(UNITS)/$$unit || exit 1; done
 	install -m 644 packaging/grafana/kernlens.json $(DASHBOARDS)
 	install -m 644 packaging/nats/kernlens.conf $(SERVERS)
+	install -m 644 gdb/*.py $(DEBUGGERS)
+	sed 's|@PREFIX@|$(PREFIX)|' packaging/gdb/kernlens.gdb.in | $(PUT) $(GDBINIT)
 	test -e $(RULES) || install -m 644 packaging/etc/watch.rules $(RULES)
 	test -e $(MODPROBE) || install -m 644 packaging/etc/modprobe.conf $(MODPROBE)
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/etc/motd | install -m 755 /dev/stdin $(MOTD)
@@ -269,14 +275,14 @@ uninstall:
 ifeq ($(DESTDIR),)
 	-dkms remove kernlens/$(VERSION) --all
 endif
-	rm -rf $(MODULE_SOURCE) $(HEADERS) $(PYTHON_PACKAGE)
+	rm -rf $(MODULE_SOURCE) $(HEADERS) $(PYTHON_PACKAGE) $(DEBUGGERS)
 	rm -f $(BIN)/kernlens $(LIBRARIES)/libkernlens.* $(PKGCONFIG_FILES)/kernlens.pc \
 		$(BASH_COMPLETIONS)/kernlens $(FISH_COMPLETIONS)/kernlens.fish $(ZSH_COMPLETIONS)/_kernlens \
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
 		$(addprefix $(MAN)/man5/,$(notdir $(wildcard docs/man/*.5))) \
 		$(addprefix $(MAN)/man7/,$(notdir $(wildcard docs/man/*.7))) \
 		$(SERVICES:%=$(UNITS)/%) $(SYSUSERS) $(UDEV) $(MOTD) $(DASHBOARDS)/kernlens.json \
-		$(SERVERS)/kernlens.conf $(PROGRAMS)/kernlens-fleet
+		$(SERVERS)/kernlens.conf $(PROGRAMS)/kernlens-fleet $(GDBINIT)
 	! cmp -s packaging/etc/watch.rules $(RULES) || rm -f $(RULES)
 	! cmp -s packaging/etc/modprobe.conf $(MODPROBE) || rm -f $(MODPROBE)
 	scripts/install-folders remove $(FOLDERS_MADE) "$(DESTDIR)"
@@ -292,7 +298,7 @@ packages:
 	packaging/build $(BUILD)/packages
 	ls $(BUILD)/packages/*.deb
 
-test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests crash-tests view-tests
+test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests crash-tests debugger-tests view-tests
 
 clean:
 	rm -rf $(BUILD)

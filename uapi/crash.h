@@ -23,7 +23,7 @@
 #include "define.h"
 #include "types.h"
 
-#define KL_CRASH_VERSION 1
+#define KL_CRASH_VERSION 2
 #define KL_CRASH_PAGE 4096u
 
 enum kl_crash_kind {
@@ -31,6 +31,7 @@ enum kl_crash_kind {
 	KL_CRASH_SESSION = 2,
 	KL_CRASH_PIECES = 3,
 	KL_CRASH_REGION = 4,
+	KL_CRASH_MAILBOX = 5, /* mailbox.h; not for extraction */
 };
 
 /*
@@ -72,6 +73,7 @@ struct kl_crash_time {
 /*
  * Constant up to @now. @now: alternately the newest instant and the one before. @session: addresses
  * of session pages, in any slot, 0: none; a session for which there is no slot is not listed.
+ * @mailbox: address of the mailbox; 0: there is none.
  */
 struct kl_crash_anchor {
 	struct kl_crash_head head;
@@ -88,6 +90,7 @@ struct kl_crash_anchor {
 	char hostname[KL_CRASH_TEXT_MAX];
 	struct kl_crash_time now[2];
 	__u64 session[KL_CRASH_ANCHOR_SESSIONS];
+	__u64 mailbox;
 };
 
 KL_ABI_ASSERT(offsetof(struct kl_crash_anchor, now) == 384, "anchor");

@@ -533,3 +533,48 @@ int kl_crash_add_stacks(struct kl_session *s, const struct kl_stack_table *table
 	kl_crash_region_publish(s, of[0]);
 	return 0;
 }
+
+/* ------------------------------------------------------- the mailbox */
+
+/**
+ * kl_crash_mailbox_create - allocate the page of the mailbox
+ *
+ * Returns it zeroed, or NULL. Context: may sleep.
+ */
+void *kl_crash_mailbox_create(void)
+{
+	return alloc_zeroed(GFP_KERNEL);
+}
+
+/**
+ * kl_crash_mailbox_publish - let debuggers find the mailbox
+ * @page: from kl_crash_mailbox_create(), with its constant part filled in after the head
+ * @constant: bytes that do not change from now on
+ *
+ * Context: may sleep.
+ */
+void kl_crash_mailbox_publish(void *page, u32 constant)
+{
+	publish_page(page, KL_CRASH_MAILBOX, constant);
+	mutex_lock(&anchor_lock);
+	/* K: the page has a magic before the anchor refers to it. */
+	smp_wmb();
+	WRITE_ONCE(anchor->mailbox, virt_to_phys(page));
+	mutex_unlock(&anchor_lock);
+}
+
+/**
+ * kl_crash_mailbox_destroy - free the page of the mailbox
+ * @page: published, or not
+ *
+ * Context: may sleep.
+ */
+void kl_crash_mailbox_destroy(void *page)
+{
+	mutex_lock(&anchor_lock);
+	WRITE_ONCE(anchor->mailbox, 0);
+	mutex_unlock(&anchor_lock);
+	/* L: the anchor no longer refers to the page before its magic is cleared. */
+	smp_wmb();
+	free_crash_page(page);
+}

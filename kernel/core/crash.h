@@ -64,4 +64,8 @@ void kl_crash_region_destroy(struct kl_session *s, struct kl_crash_region *regio
 int kl_crash_add_stacks(struct kl_session *s, const struct kl_stack_table *table,
 			struct kl_error *why);
 
+void *kl_crash_mailbox_create(void);
+void kl_crash_mailbox_publish(void *page, u32 constant);
+void kl_crash_mailbox_destroy(void *page);
+
 #endif /* KL_CORE_CRASH_H */

@@ -14,6 +14,9 @@ struct vm_area_struct;
 int kl_device_init(void);
 void kl_device_deinit(void);
 
+int kl_mailbox_init(void);
+void kl_mailbox_deinit(void);
+
 int kl_keep_mmap(struct vm_area_struct *vma);
 
 /* task.c */

@@ -7,8 +7,8 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
+#include "../core/caller.h"
 #include "../core/program.h"
 #include "../source/dynamic/dynamic.h"
 #include "../splice/splice.h"
@@ -43,7 +43,7 @@ static long name_bytes(const struct kl_abi_event *e, struct kl_error *why)
 
 	if (!most)
 		return kl_fail(why, -EINVAL, "events of kind %u take no name", e->kind);
-	bytes = strnlen_user(u64_to_user_ptr(e->name), most);
+	bytes = kl_caller_string(e->name, most);
 	if (!bytes)
 		return kl_fail(why, -EFAULT, "cannot read the event's name from user memory");
 	if (bytes > most)
@@ -67,7 +67,7 @@ static int take_name(struct wanted_events *w, const struct kl_abi_event *e,
 	if (!name)
 		return kl_fail(why, -ENOMEM, "no memory for the event's name");
 	params->name = name;
-	if (copy_from_user(name, u64_to_user_ptr(e->name), bytes))
+	if (!kl_caller_copy(name, e->name, bytes))
 		return kl_fail(why, -EFAULT, "cannot read the event's name from user memory");
 	/* The caller may have changed the name since it was measured. */
 	name[bytes - 1] = 0;
@@ -109,7 +109,6 @@ static void free_events(struct wanted_events *w)
 static int take_events(struct kl_session *s, struct wanted_events *w, struct kl_abi_events *e,
 		       struct kl_error *why)
 {
-	struct kl_abi_event __user *from = u64_to_user_ptr(e->event);
 	int error = charge(w, kl_memory_size(w->n * sizeof(*w->of)), why);
 	struct kl_abi_event one;
 
@@ -120,7 +119,7 @@ static int take_events(struct kl_session *s, struct wanted_events *w, struct kl_
 		return kl_fail(why, -ENOMEM, "no memory for %u events", w->n);
 	for (u32 i = 0; i < w->n; i++) {
 		e->bad = i;
-		if (copy_from_user(&one, &from[i], sizeof(one)))
+		if (!kl_caller_copy(&one, e->event + i * sizeof(one), sizeof(one)))
 			return kl_fail(why, -EFAULT, "cannot read the events from user memory");
 		error = take_event(s, w, &one, &w->of[i], why);
 		if (error)

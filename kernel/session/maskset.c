@@ -9,6 +9,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "../core/caller.h"
 #include "../handler/handler.h"
 #include "../source/dynamic/dynamic.h"
 #include "../source/source.h"
@@ -279,7 +280,7 @@ static int check_maskset(struct kl_session *s, const struct kl_abi_maskset *m, s
 static int take_dynamic(struct kl_session *s, const struct kl_abi_maskset *m, struct maskset *to,
 			struct kl_error *why)
 {
-	if (copy_from_user(to->handler + KL_EV_MAX, u64_to_user_ptr(m->dynamic), m->n_dynamic))
+	if (!kl_caller_copy(to->handler + KL_EV_MAX, m->dynamic, m->n_dynamic))
 		return kl_fail(why, -EFAULT, "cannot read the maskset from user memory");
 	for (u32 i = 0; i < m->n_dynamic; i++) {
 		int error = check_action(s, KL_EV_DYNAMIC + i, to->handler[KL_EV_MAX + i], why);
@@ -432,6 +433,31 @@ int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_er
 	for (u32 id = 0; id < KL_EV_MAX; id++)
 		m->handler[id] = builtin_handler(m->id, id);
 	return 0;
+}
+
+/**
+ * kl_maskset_find - id of a maskset
+ * @s: the session
+ * @name: of one of the session's own, or of one that is built in
+ * @why: set on failure
+ *
+ * Returns the id, or a negative errno.
+ */
+int kl_maskset_find(struct kl_session *s, const char *name, struct kl_error *why)
+{
+	struct maskset *m;
+	int found = -ENOENT;
+	unsigned long id;
+
+	for (u32 i = 0; i < ARRAY_SIZE(builtin_names); i++)
+		if (!strcmp(name, builtin_names[i]))
+			return i;
+	mutex_lock(&s->lock);
+	xa_for_each(&s->masksets, id, m)
+		if (found < 0 && !strcmp(name, m->name))
+			found = id;
+	mutex_unlock(&s->lock);
+	return found < 0 ? kl_fail(why, found, "session %u has no maskset %s", s->id, name) : found;
 }
 
 /**

@@ -8,6 +8,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "../core/caller.h"
 #include "session.h"
 
 static void free_metadata(struct kref *ref)
@@ -60,7 +61,7 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 	new->session = s;
 	new->bytes = m->bytes;
 	new->crash = NULL;
-	if (copy_from_user(new->text, u64_to_user_ptr(m->text), m->bytes)) {
+	if (!kl_caller_copy(new->text, m->text, m->bytes)) {
 		kl_metadata_put(new);
 		return kl_fail(why, -EFAULT, "cannot read the metadata from user memory");
 	}

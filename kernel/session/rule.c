@@ -8,9 +8,9 @@
 #include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include "../core/caller.h"
 #include "../core/counter.h"
 #include "../core/flag_time.h"
 #include "../core/program.h"
@@ -135,7 +135,7 @@ static void *copy_in(u64 from, size_t bytes)
 
 	if (!copy)
 		return ERR_PTR(-ENOMEM);
-	if (!copy_from_user(copy, u64_to_user_ptr(from), bytes))
+	if (kl_caller_copy(copy, from, bytes))
 		return copy;
 	kfree(copy);
 	return ERR_PTR(-EFAULT);

@@ -41,6 +41,7 @@ struct kl_actions *kl_maskset_compile(struct kl_session *s, u32 id, struct kl_er
 void kl_maskset_ask(const struct kl_session *s, struct kl_actions *actions);
 int kl_maskset_write(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);
 int kl_maskset_read(struct kl_session *s, struct kl_abi_maskset *m, struct kl_error *why);
+int kl_maskset_find(struct kl_session *s, const char *name, struct kl_error *why);
 void kl_masksets_destroy(struct kl_session *s);
 
 /* patches.c: probes and text patches, charged */

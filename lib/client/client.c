@@ -13,6 +13,7 @@
 
 #include <kernlens/schema.h>
 #include "../base/base.h"
+#include "batch.h"
 #include "client.h"
 
 int kl_client_call(int fd, unsigned long request, void *argument, size_t size, const char *what)
@@ -29,6 +30,14 @@ int kl_client_call(int fd, unsigned long request, void *argument, size_t size, c
 	if (ioctl(fd, KL_IOC_ERROR, &words) >= 0 && words.error == -error && words.text[0])
 		return kl_fail(error, "cannot %s: %.*s", what, KL_ERROR_TEXT_MAX, words.text);
 	return kl_fail_system(error, "cannot %s", what);
+}
+
+int kl_session_call(struct kl_session *session, unsigned long request, void *argument, size_t size,
+		    const char *what)
+{
+	if (session->batch)
+		return kl_batch_add(session->batch, request, argument, size);
+	return kl_client_call(session->fd, request, argument, size, what);
 }
 
 static int fail_open(int error, const char *path)
@@ -117,7 +126,8 @@ void kl_device_close(struct kl_device *device)
 {
 	if (!device)
 		return;
-	close(device->fd);
+	if (!device->is_offline)
+		close(device->fd);
 	free(device->path);
 	free(device);
 }
@@ -130,6 +140,10 @@ const struct kl_abi_info *kl_device_info(const struct kl_device *device)
 int kl_device_time(struct kl_device *device, struct kl_abi_time *time)
 {
 	memset(time, 0, sizeof(*time));
+	if (device->is_offline) {
+		kl_batch_time(time);
+		return 0;
+	}
 	return kl_client_call(device->fd, KL_IOC_TIME, time, sizeof(*time), "read the clocks");
 }
 
@@ -218,6 +232,15 @@ static struct kl_session *new_session(struct kl_device *device, unsigned long re
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
+	if (device->is_offline) {
+		session->fd = -1;
+		session->batch = kl_batch_create();
+		ret = session->batch ? kl_batch_add(session->batch, request, argument, size) :
+				       -ENOMEM;
+		if (ret)
+			goto destroy_batch;
+		return session;
+	}
 	session->fd = open_checked(device->path, &info);
 	if (session->fd < 0) {
 		ret = session->fd;
@@ -230,6 +253,9 @@ static struct kl_session *new_session(struct kl_device *device, unsigned long re
 
 close_fd:
 	close(session->fd);
+	goto free_session;
+destroy_batch:
+	kl_batch_destroy(session->batch);
 free_session:
 	free(session);
 	errno = -ret;
@@ -264,7 +290,10 @@ void kl_session_close(struct kl_session *session)
 {
 	if (!session)
 		return;
-	close(session->fd);
+	if (session->batch)
+		kl_batch_destroy(session->batch);
+	else
+		close(session->fd);
 	free(session);
 }
 
@@ -290,8 +319,7 @@ int kl_session_use_maskset(struct kl_session *session, uint32_t id)
 {
 	struct kl_abi_use use = { .maskset = id };
 
-	return kl_client_call(session->fd, KL_IOC_MASKSET_USE, &use, sizeof(use),
-			      "use the maskset");
+	return kl_session_call(session, KL_IOC_MASKSET_USE, &use, sizeof(use), "use the maskset");
 }
 
 int kl_session_freeze(struct kl_session *session)
@@ -326,13 +354,13 @@ int kl_session_tasks(struct kl_session *session, pid_t pid, uint32_t flags)
 
 int kl_session_variables(struct kl_session *session, struct kl_abi_variables *variables)
 {
-	return kl_client_call(session->fd, KL_IOC_VARIABLES, variables, sizeof(*variables),
-			      "set the variables");
+	return kl_session_call(session, KL_IOC_VARIABLES, variables, sizeof(*variables),
+			       "set the variables");
 }
 
 int kl_session_start(struct kl_session *session)
 {
-	return kl_client_call(session->fd, KL_IOC_START, NULL, 0, "start the session");
+	return kl_session_call(session, KL_IOC_START, NULL, 0, "start the session");
 }
 
 int kl_session_stop(struct kl_session *session)

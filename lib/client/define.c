@@ -21,15 +21,15 @@ int kl_session_add_program(struct kl_session *session, const struct kl_abi_op *o
 		.data = (uintptr_t)data,
 		.data_bytes = (uint32_t)data_bytes,
 	};
-	int ret = kl_client_call(session->fd, KL_IOC_PROGRAM, &program, sizeof(program),
-				 "load the program");
+	int ret = kl_session_call(session, KL_IOC_PROGRAM, &program, sizeof(program),
+				  "load the program");
 
 	return ret ? ret : (int)program.id;
 }
 
 int kl_session_add_rule(struct kl_session *session, struct kl_abi_rule *rule)
 {
-	int ret = kl_client_call(session->fd, KL_IOC_RULE, rule, sizeof(*rule), "create the rule");
+	int ret = kl_session_call(session, KL_IOC_RULE, rule, sizeof(*rule), "create the rule");
 
 	return ret ? ret : (int)(KL_ACTION_RULE + rule->rule);
 }
@@ -38,8 +38,7 @@ int kl_session_add_events(struct kl_session *session, const struct kl_abi_event 
 			  size_t *bad, size_t *omitted)
 {
 	struct kl_abi_events call = { .n = (uint32_t)n, .event = (uintptr_t)events };
-	int ret = kl_client_call(session->fd, KL_IOC_EVENTS, &call, sizeof(call),
-				 "define the events");
+	int ret = kl_session_call(session, KL_IOC_EVENTS, &call, sizeof(call), "define the events");
 
 	if (bad)
 		*bad = call.bad;
@@ -63,8 +62,8 @@ int kl_session_store_maskset(struct kl_session *session, uint32_t *id, const cha
 			       sizeof(maskset.name) - 1);
 	strcpy(maskset.name, name);
 	memcpy(maskset.handler, map, sizeof(maskset.handler));
-	ret = kl_client_call(session->fd, KL_IOC_MASKSET_WRITE, &maskset, sizeof(maskset),
-			     "write the maskset");
+	ret = kl_session_call(session, KL_IOC_MASKSET_WRITE, &maskset, sizeof(maskset),
+			      "write the maskset");
 	if (!ret)
 		*id = maskset.id;
 	return ret;
@@ -262,8 +261,8 @@ int kl_session_set_metadata(struct kl_session *session, const char *text, size_t
 {
 	struct kl_abi_metadata metadata = { .bytes = (uint32_t)bytes, .text = (uintptr_t)text };
 
-	return kl_client_call(session->fd, KL_IOC_METADATA_SET, &metadata, sizeof(metadata),
-			      "set the metadata");
+	return kl_session_call(session, KL_IOC_METADATA_SET, &metadata, sizeof(metadata),
+			       "set the metadata");
 }
 
 int kl_session_get_metadata(struct kl_session *session, char **text)

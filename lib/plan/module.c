@@ -46,7 +46,7 @@ int kl_plan_read_modules(struct kl_plan *plan)
 	DIR *directory;
 	int ret = 0;
 
-	if (plan->has_modules || !base)
+	if (plan->has_modules || plan->is_foreign || !base)
 		return 0;
 	plan->has_modules = true;
 	directory = opendir(DIRECTORY);

@@ -11,6 +11,7 @@
 
 #include <kernlens/error.h>
 #include <kernlens/match.h>
+#include <kernlens/plan_kernel.h>
 #include "../base/base.h"
 #include "handler/handler.h"
 #include "plan.h"
@@ -77,9 +78,22 @@ void kl_plan_destroy(struct kl_plan *plan)
 	free(plan);
 }
 
+int kl_plan_set_kernel(struct kl_plan *plan, const char *types, const char *symbols)
+{
+	plan->is_foreign = true;
+	if (types)
+		plan->btf = kl_btf_open(types);
+	if (types && !plan->btf)
+		return -errno;
+	plan->symbols = kl_symbols_open(symbols);
+	return plan->symbols ? 0 : -errno;
+}
+
 const struct kl_btf *kl_plan_btf(struct kl_plan *plan)
 {
-	if (!plan->btf)
+	if (!plan->btf && plan->is_foreign)
+		kl_fail(ENOENT, "the types of that kernel are not known");
+	else if (!plan->btf)
 		plan->btf = kl_btf_open(NULL);
 	return plan->btf;
 }

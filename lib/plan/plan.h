@@ -102,6 +102,7 @@ struct kl_plan_module {
 
 struct kl_plan {
 	struct kl_schema *schema;
+	bool is_foreign; /* another kernel than the running one */
 	struct kl_btf *btf;
 	struct kl_plan_module *modules; /* sorted by name */
 	size_t n_modules, modules_room;

@@ -67,7 +67,7 @@ _kernlens_argument() {
 	--snapshots) COMPREPLY=($(compgen -W "4 16 64" -- "$current")) ;;
 	--on-alarm) COMPREPLY=($(compgen -c -- "$current")) ;;
 	--buffer) COMPREPLY=($(compgen -W "256K 1M 4M 16M 64M" -- "$current")) ;;
-	-f | --file | -i | --input | --core | --symbols | --debug | --lcov | --rules | --token-file | --tls-* | --credentials | --login-file | --spool)
+	-f | --file | -i | --input | --core | --symbols | --types | --debug | --lcov | --rules | --token-file | --tls-* | --credentials | --login-file | --spool)
 		compopt -o filenames
 		COMPREPLY=($(compgen -f -- "$current"))
 		;;
@@ -110,6 +110,7 @@ _kernlens_words() {
 		[[ $current != */* ]] || { compopt -o filenames -o nospace; COMPREPLY=($(compgen -f -- "$current")); }
 		;;
 	fleet) COMPREPLY=($(compgen -W "ls status freeze get view why rm create" -- "$current")) ;;
+	mailbox) COMPREPLY=($(compgen -W "hook unhook use" -- "$current")) ;;
 	history) COMPREPLY=($(compgen -W "print record plot" -- "$current")) ;;
 	help) COMPREPLY=($(compgen -W "$("$program" help --commands)" -- "$current")) ;;
 	print | report | view | export | plot | pack | unpack | extract)

@@ -79,6 +79,7 @@ complete -c kernlens -n '__kernlens_after --unit' -a '(__kernlens_cgroups --unit
 complete -c kernlens -n '__kernlens_is print report view export plot pack unpack extract' -F
 complete -c kernlens -n '__kernlens_is report' -a 'syscalls sleepers events sched io irq mm net states'
 complete -c kernlens -n '__kernlens_is proc set memory' -a '(__fish_complete_pids)'
+complete -c kernlens -n '__kernlens_is mailbox' -a 'hook unhook use'
 complete -c kernlens -n '__kernlens_is help' -a '(kernlens help --commands)'
 complete -c kernlens -n '__kernlens_is list' -a '(kernlens list groups --names; kernlens list --names)'
 complete -c kernlens -n '__kernlens_is fleet' -a 'ls status freeze get view why rm create'
