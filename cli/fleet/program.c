@@ -20,7 +20,6 @@
 #define PREFIX "kernlens: " /* of its messages */
 #define MESSAGES_MAX 4096
 #define NAMES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-#define NAMES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 void cli_fleet_add(struct cli_fleet_words *words, const char *format, ...)
 {
