@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: that markers fire on each kernel is tested with the module.
 # USDT markers: of programs whose arguments are known, in registers, memory and constants, at several
 # locations, position-independent or not, with 64 and 32 bits; semaphores; markers of stock programs,
 # compared with readelf and with what the programs did; filters, keys and values; errors.

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0
+# One kernel: that values are right on each kernel is tested with the module.
 # Variables: listed, recorded with -v, printed in all formats, and compared with other sources.
 
 kl list variables
