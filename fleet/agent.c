@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The part of `kernlens ship` that talks to the server. The recorder is another process, which never
- * waits for this one: captures come through the spool, and requests go through a socket of packets
- * with one JSON object each. The main thread sends captures, one thread reads the socket, and
- * libnats's thread takes requests of the server.
+ * The part of `kernlens ship` that talks to the server. The recorder is another process, which
+ * never waits for this one: captures come through the spool, and requests go through a socket of
+ * packets with one JSON object each. The main thread sends captures, one thread reads the socket,
+ * and libnats's thread takes requests of the server.
  *
  * to the recorder:   {"do": "hello"}, {"do": "freeze", "capture", "reason", "from", "reply"},
  *                    {"do": "status", "reply"}

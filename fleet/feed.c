@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * A consumer without acknowledgments. Messages that are lost on the way, because this reader is slow
- * or the connection is cut, leave a gap in the consumer's numbers: a new consumer then starts where
- * the last one was.
+ * A consumer without acknowledgments. Messages that are lost on the way, because this reader is
+ * slow or the connection is cut, leave a gap in the consumer's numbers: a new consumer then
+ * starts where the last one was.
  */
 #include <stdio.h>
 #include <string.h>

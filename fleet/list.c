@@ -38,11 +38,11 @@ static void add_head(json_t *all, const char *host, const char *capture, natsMsg
 	json_t *row;
 
 	if (!fleet_manifest_parse(&manifest, natsMsg_GetData(msg),
-				  (size_t)natsMsg_GetDataLength(msg), &why))
+				  (size_t)natsMsg_GetDataLength(msg), &why)) {
 		fleet_error("the head of capture %s of %s is damaged: %s", capture, host, why);
-	else if (strcmp(manifest.host, host) || strcmp(manifest.capture, capture))
+	} else if (strcmp(manifest.host, host) || strcmp(manifest.capture, capture)) {
 		fleet_error("the head of capture %s of %s claims another name", capture, host);
-	else {
+	} else {
 		key_of(key, host, capture, manifest.run);
 		row = json_pack("{s:s, s:s, s:s, s:O, s:I, s:b}", "host", host, "capture", capture,
 				"boot", manifest.boot, "about", manifest.about, "bytes",

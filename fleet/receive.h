@@ -59,8 +59,8 @@ bool fleet_receiver_is_whole(const struct fleet_receiver *receiver);
  * @receiver: receiver
  * @counts: out
  *
- * In a stream, the packets that came follow each other; readers find those that are missing by their
- * numbers. Returns false, with errno, if files cannot be read or written.
+ * In a stream, the packets that came follow each other; readers find those that are missing by
+ * their numbers. Returns false, with errno, if files cannot be read or written.
  */
 bool fleet_receiver_finish(struct fleet_receiver *receiver, struct fleet_received *counts);
 

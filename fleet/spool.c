@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The captures in a spool. Each change of a capture's state is one rename, so that a process that is
- * killed at any time leaves one that its successor understands.
+ * The captures in a spool. Each change of a capture's state is one rename, so that a process that
+ * is killed at any time leaves one that its successor understands.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -66,10 +66,10 @@ static DIR *list(int spool)
 }
 
 /*
- * What was being written is whole up to a packet. It is sent, too: its recorder is gone, and nothing
- * else has these records.
+ * What was being written is whole up to a packet. It is sent, too: its recorder is gone, and
+ * nothing else has these records.
  */
-static void recover(int spool, bool new)
+static void recover(int spool, bool first)
 {
 	char name[FLEET_CAPTURE_MAX], ready[FLEET_CAPTURE_MAX + 8];
 	DIR *dir = list(spool);
@@ -78,7 +78,7 @@ static void recover(int spool, bool new)
 	while (dir && (entry = readdir(dir))) {
 		if (has_state(entry->d_name, ".sent", name)) {
 			remove_tree(spool, entry->d_name, 2);
-		} else if (new &&has_state(entry->d_name, ".new", name)) {
+		} else if (first && has_state(entry->d_name, ".new", name)) {
 			char path[FLEET_CAPTURE_MAX + 32];
 
 			snprintf(path, sizeof(path), "%s.new/trace/metadata", name);

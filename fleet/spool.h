@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The spool: a directory of captures that have not been sent. A capture is a directory NAME.new
- * while the recorder writes it, NAME.ready from then on, and NAME.sent once the server has all of it
- * and it is being removed. In it:
+ * while the recorder writes it, NAME.ready from then on, and NAME.sent once the server has all of
+ * it and it is being removed. In it:
  *
  *   trace/      the trace
  *   about.json  what the recorder says of it
@@ -64,10 +64,11 @@ struct fleet_cutter {
  * fleet_spool_open - open a spool
  * @path: directory
  * @lock: no other process may use it
- * @first: no recorder is writing to it: what was being written when one was killed becomes ready
+ * @first: no recorder is writing to it: what was being written when one was killed becomes
+ *         ready
  *
- * Captures that were being removed are removed. Returns a descriptor, or -1 with errno; EWOULDBLOCK:
- * another process has it.
+ * Captures that were being removed are removed. Returns a descriptor, or -1 with errno;
+ * EWOULDBLOCK: another process has it.
  */
 int fleet_spool_open(const char *path, bool lock, bool first);
 

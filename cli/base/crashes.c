@@ -171,7 +171,7 @@ static void remove_file(const char *folder, const char *name)
 void cli_crashes_remove(const char *folder)
 {
 	struct dirent **entry = NULL;
-	int n = scandir(folder, &entry, is_crash, NULL);
+	int n = scandir(folder, &entry, is_crash, newest_first);
 
 	for (int i = 0; entry && i < n; i++) {
 		char *path = cli_format("%s/%s", folder, entry[i]->d_name);

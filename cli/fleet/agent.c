@@ -28,8 +28,8 @@ static void exec_agent(const struct cli_ship *ship, int socket, const char *prog
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/*
-	 * Without capabilities: not those that the service manager has given to the recorder, and if
-	 * that is root's, not those that root gets by executing a program.
+	 * Without capabilities: not those that the service manager has given to the recorder, and
+	 * if that is root's, not those that root gets by executing a program.
 	 */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED);
