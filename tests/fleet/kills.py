@@ -55,7 +55,7 @@ def main():
     proxy.rate = 0
     print(f'# seed {seed}: {counts}, {len(originals)} captures', flush=True)
     tap.check(wait_for(agent.is_done, 120), 'the spool becomes empty', list(spool.iterdir()))
-    tap.check(not list(spool.iterdir()), 'nothing is left in it', list(spool.iterdir()))
+    tap.check(wait_for(lambda: not list(spool.iterdir()), 30), 'nothing is left in it', list(spool.iterdir()))
     tap.check(not any(got), f'{len(got)} lists were read in the meantime', got)
 
     status, rows, said = client('ls', server.url)
