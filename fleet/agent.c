@@ -30,12 +30,12 @@
 #define PAUSE_MS 1000
 #define PAUSE_MS_MAX 15000
 #define LATE_MAX 8
-#define LATE_NS 10000000000ull /* later, the windows of others have nothing to do with an alarm */
+#define LATE_MS 10000 /* later, the windows of others have nothing to do with an alarm */
 
 /* An alarm that could not be published at once. @text: NULL: none */
 struct late {
 	char *text;
-	uint64_t since_ns;
+	int64_t since_ms;
 };
 
 /**
@@ -136,7 +136,7 @@ static void publish_alarm(struct agent *agent, json_t *object)
 	pthread_mutex_lock(&agent->lock);
 	for (size_t i = 0; i < LATE_MAX && !kept; i++)
 		if (!agent->late[i].text) {
-			agent->late[i] = (struct late){ text, fleet_now_ns() };
+			agent->late[i] = (struct late){ text, fleet_now_ms() };
 			kept = true;
 		}
 	pthread_mutex_unlock(&agent->lock);
@@ -157,7 +157,7 @@ static void publish_late(struct agent *agent)
 		pthread_mutex_unlock(&agent->lock);
 		if (!late.text)
 			continue;
-		if (fleet_now_ns() - late.since_ns > LATE_NS || send_alarm(agent, late.text)) {
+		if (fleet_now_ms() - late.since_ms > LATE_MS || send_alarm(agent, late.text)) {
 			free(late.text);
 			continue;
 		}
@@ -350,20 +350,16 @@ static bool send_oldest(struct agent *agent)
 	return good;
 }
 
-/* Such as a wrong password, which is said once; the file is read again at the next try. */
+/* For example a wrong password. The file with it is read again at the next try. */
 static void note_closed(struct agent *agent)
 {
-	struct fleet_shipper *shipper = &agent->shipper;
-	char clean[sizeof(shipper->error)];
 	const char *text = NULL;
 
-	if (!shipper->nc)
+	if (!agent->shipper.nc)
 		return;
-	natsConnection_GetLastError(shipper->nc, &text);
-	fleet_clean(clean, sizeof(clean), text && *text ? text : "it was closed");
-	if (strcmp(clean, shipper->error))
-		fleet_error("no connection to the server: %s", clean);
-	strcpy(shipper->error, clean);
+	natsConnection_GetLastError(agent->shipper.nc, &text);
+	fleet_shipper_note(&agent->shipper, "no connection to the server",
+			   text && *text ? text : "it was closed");
 }
 
 static bool is_closed(const struct agent *agent)
@@ -408,7 +404,7 @@ int fleet_agent(const struct fleet_options *options)
 				   options->host);
 	snprintf(agent.shipper.host, sizeof(agent.shipper.host), "%s", options->host);
 	signal(SIGPIPE, SIG_IGN);
-	agent.spool = fleet_spool_open(options->spool, alone, alone || options->partial);
+	agent.spool = fleet_spool_open(options->spool, alone, alone || options->first);
 	if (agent.spool < 0)
 		return fleet_error("%s: %s", options->spool,
 				   errno == EWOULDBLOCK ? "another process uses this spool" :

@@ -4,21 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "link.h"
 #include "manifest.h"
 
 #define ANSWERS_MAX 100000
 #define ANSWER_MAX 8192
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* An answer is one JSON object; whatever else comes is left out. */
 static void print_answer(natsMsg *msg)
@@ -28,19 +19,17 @@ static void print_answer(natsMsg *msg)
 				 json_loadb(natsMsg_GetData(msg), (size_t)length, 0, NULL) :
 				 NULL;
 
-	if (fleet_is_token(fleet_text(answer, "host"), FLEET_HOST_MAX)) {
-		json_dumpf(answer, stdout, JSON_COMPACT);
-		putchar('\n');
-	}
+	if (fleet_is_token(fleet_text(answer, "host"), FLEET_HOST_MAX))
+		fleet_print(answer);
 	json_decref(answer);
 }
 
 static int collect(natsSubscription *sub, uint64_t wait_ms)
 {
-	int64_t until = now_ms() + (int64_t)wait_ms, left;
+	int64_t until = fleet_now_ms() + (int64_t)wait_ms, left;
 	natsMsg *msg;
 
-	for (unsigned int n = 0; n < ANSWERS_MAX && (left = until - now_ms()) > 0; n++) {
+	for (unsigned int n = 0; n < ANSWERS_MAX && (left = until - fleet_now_ms()) > 0; n++) {
 		natsStatus status = natsSubscription_NextMsg(&msg, sub, left);
 
 		if (status == NATS_TIMEOUT)

@@ -106,23 +106,41 @@ void fleet_feed_close(struct fleet_feed *feed)
 	unsubscribe(feed);
 }
 
+/* Copy the next part of a subject, which another one follows. */
+static bool next_part(const char **subject, char *part, size_t bytes)
+{
+	size_t length = strcspn(*subject, ".");
+
+	if (!(*subject)[length] || length >= bytes)
+		return false;
+	snprintf(part, bytes, "%.*s", (int)length, *subject);
+	*subject += length + 1;
+	return fleet_is_token(part, bytes);
+}
+
 bool fleet_feed_names(natsMsg *msg, char *host, size_t host_bytes, char *capture,
 		      size_t capture_bytes)
 {
-	const char *subject = natsMsg_GetSubject(msg), *dot;
-	size_t length = strlen(FLEET_TRACES);
+	const char *subject = natsMsg_GetSubject(msg);
+	size_t length = strlen(FLEET_TRACES ".");
 
-	if (strncmp(subject, FLEET_TRACES ".", length + 1))
+	if (strncmp(subject, FLEET_TRACES ".", length))
 		return false;
-	subject += length + 1;
-	dot = strchr(subject, '.');
-	if (!dot || (size_t)(dot - subject) >= host_bytes)
-		return false;
-	snprintf(host, host_bytes, "%.*s", (int)(dot - subject), subject);
-	subject = dot + 1;
-	dot = strchr(subject, '.');
-	if (!dot || (size_t)(dot - subject) >= capture_bytes)
-		return false;
-	snprintf(capture, capture_bytes, "%.*s", (int)(dot - subject), subject);
-	return fleet_is_token(host, host_bytes) && fleet_is_token(capture, capture_bytes);
+	subject += length;
+	return next_part(&subject, host, host_bytes) && next_part(&subject, capture, capture_bytes);
+}
+
+bool fleet_feed_head(natsMsg *msg, const char *host, const char *capture,
+		     struct fleet_manifest *manifest)
+{
+	const char *why;
+
+	if (!fleet_manifest_parse(manifest, natsMsg_GetData(msg),
+				  (size_t)natsMsg_GetDataLength(msg), &why))
+		return !fleet_error("the head of capture %s of %s is damaged: %s", capture, host,
+				    why);
+	if (strcmp(manifest->host, host) || strcmp(manifest->capture, capture))
+		return !fleet_error("the head of capture %s of %s claims another name", capture,
+				    host);
+	return true;
 }

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "manifest.h"
+
 /**
  * struct fleet_feed - a place in the stream
  * @filter: subjects
@@ -35,5 +37,16 @@ void fleet_feed_close(struct fleet_feed *feed);
 /* Parts of the subject of a message of a trace: HOST, CAPTURE. False: it has others. */
 bool fleet_feed_names(natsMsg *msg, char *host, size_t host_bytes, char *capture,
 		      size_t capture_bytes);
+
+/**
+ * fleet_feed_head - read the head of a capture
+ * @msg: message
+ * @host, @capture: names in its subject, which the head must have
+ * @manifest: filled in; to be released also after a failure
+ *
+ * Returns false after an error message.
+ */
+bool fleet_feed_head(natsMsg *msg, const char *host, const char *capture,
+		     struct fleet_manifest *manifest);
 
 #endif /* FLEET_FEED_H */

@@ -9,25 +9,8 @@
 #include "receive.h"
 
 #define STATUS_INCOMPLETE 3
-#define WAIT_MS 2000
 #define TRIES 5
 #define MOST_DEFAULT (4ull << 30)
-
-static natsStatus open_stream(const struct fleet_options *options, natsConnection **nc, jsCtx **js)
-{
-	jsOptions js_options;
-	natsStatus status;
-
-	*nc = fleet_link(options, NULL);
-	if (!*nc)
-		return NATS_ERR;
-	jsOptions_Init(&js_options);
-	js_options.Wait = WAIT_MS;
-	status = natsConnection_JetStream(js, *nc, &js_options);
-	if (status != NATS_OK)
-		fleet_error("JetStream: %s", natsStatus_GetText(status));
-	return status;
-}
 
 static bool check_names(const struct fleet_options *options)
 {
@@ -43,11 +26,11 @@ static bool read_head(const struct fleet_options *options, jsCtx *js,
 		      struct fleet_manifest *manifest)
 {
 	char subject[FLEET_SUBJECT_MAX];
-	const char *why = NULL;
 	jsErrCode code = 0;
 	unsigned int tries = 0;
 	natsMsg *msg = NULL;
 	natsStatus status;
+	bool good;
 
 	*manifest = (struct fleet_manifest){ .n = 0 };
 	snprintf(subject, sizeof(subject), "%s.%s.%s.head", FLEET_TRACES, options->host,
@@ -60,17 +43,9 @@ static bool read_head(const struct fleet_options *options, jsCtx *js,
 				    options->host);
 	if (status != NATS_OK)
 		return !fleet_error("cannot read the stream: %s", fleet_why(status, code));
-	if (!fleet_manifest_parse(manifest, natsMsg_GetData(msg),
-				  (size_t)natsMsg_GetDataLength(msg), &why))
-		fleet_error("the head of capture %s is damaged: %s", options->capture, why);
-	else if (strcmp(manifest->host, options->host) ||
-		 strcmp(manifest->capture, options->capture))
-		why = "another name";
-	if (why && manifest->n && !strcmp(why, "another name"))
-		fleet_error("the head of capture %s of %s claims another name", options->capture,
-			    options->host);
+	good = fleet_feed_head(msg, options->host, options->capture, manifest);
 	natsMsg_Destroy(msg);
-	return !why;
+	return good;
 }
 
 static bool take(struct fleet_receiver *receiver, natsMsg *msg)
@@ -124,8 +99,7 @@ static int tell(const struct fleet_options *options, const struct fleet_manifest
 				   (json_int_t)counts->missing, "damaged",
 				   (json_int_t)counts->damaged, "resumed", (int)resumed);
 
-	json_dumpf(result, stdout, JSON_COMPACT);
-	putchar('\n');
+	fleet_print(result);
 	json_decref(result);
 	if (whole)
 		return 0;
@@ -168,7 +142,7 @@ int fleet_get(const struct fleet_options *options)
 
 	if (!check_names(options))
 		return 2;
-	if (open_stream(options, &nc, &js) == NATS_OK && read_head(options, js, &manifest))
+	if (fleet_link_stream(options, &nc, &js) && read_head(options, js, &manifest))
 		status = receive(options, js, &manifest);
 	fleet_manifest_release(&manifest);
 	jsCtx_Destroy(js);
@@ -183,12 +157,11 @@ int fleet_remove(const struct fleet_options *options)
 	jsOptions purge;
 	jsErrCode code = 0;
 	jsCtx *js = NULL;
-	natsStatus status;
+	natsStatus status = NATS_ERR;
 
 	if (!check_names(options))
 		return 2;
-	status = open_stream(options, &nc, &js);
-	if (status == NATS_OK) {
+	if (fleet_link_stream(options, &nc, &js)) {
 		jsOptions_Init(&purge);
 		snprintf(subject, sizeof(subject), "%s.%s.%s.>", FLEET_TRACES, options->host,
 			 options->capture);

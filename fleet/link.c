@@ -16,6 +16,7 @@
 #define LOGIN_MAX 4096
 #define RECONNECT_MS 500
 #define PING_MS 5000
+#define WAIT_MS 2000 /* for an answer of JetStream */
 
 int fleet_error(const char *format, ...)
 {
@@ -51,12 +52,12 @@ void fleet_random_name(char name[FLEET_RUN_MAX])
 	snprintf(name, FLEET_RUN_MAX, "%016llx", (unsigned long long)number);
 }
 
-uint64_t fleet_now_ns(void)
+int64_t fleet_now_ms(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* A file that others must not be able to read. */
@@ -185,4 +186,19 @@ natsConnection *fleet_link(const struct fleet_options *options, const char *host
 		return nc;
 	natsConnection_Destroy(nc);
 	return NULL;
+}
+
+bool fleet_link_stream(const struct fleet_options *options, natsConnection **nc, jsCtx **js)
+{
+	jsOptions js_options;
+	natsStatus status;
+
+	*js = NULL;
+	*nc = fleet_link(options, NULL);
+	if (!*nc)
+		return false;
+	jsOptions_Init(&js_options);
+	js_options.Wait = WAIT_MS;
+	status = natsConnection_JetStream(js, *nc, &js_options);
+	return status == NATS_OK || !fleet_error("JetStream: %s", natsStatus_GetText(status));
 }

@@ -27,13 +27,14 @@
  * @spool: directory
  * @heed: patterns of hosts whose alarms are obeyed
  * @control: descriptor of the recorder, -1: none
+ * @first: no recorder is writing to the spool
  * @most: maximum size of a trace that is fetched, or of the stream; 0: the default
  */
 struct fleet_options {
 	const char *server, *credentials, *login, *ca, *certificate, *key;
 	const char *host, *spool, *heed, *output, *reason, *capture;
 	int control;
-	bool partial;
+	bool first, partial;
 	uint64_t most, age_s;
 	unsigned int replicas;
 	uint64_t wait_ms;
@@ -49,6 +50,16 @@ struct fleet_options {
  */
 natsConnection *fleet_link(const struct fleet_options *options, const char *host);
 
+/**
+ * fleet_link_stream - connect, for a command that uses JetStream
+ * @options: command line
+ * @nc: out: connection, or NULL; to be destroyed
+ * @js: out: its context, or NULL; to be destroyed
+ *
+ * Returns false after an error message.
+ */
+bool fleet_link_stream(const struct fleet_options *options, natsConnection **nc, jsCtx **js);
+
 /* Print "kernlens: text" on stderr. Returns an exit status of 1. */
 int fleet_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -58,7 +69,7 @@ const char *fleet_why(natsStatus status, jsErrCode code);
 /* A random name for subjects. */
 void fleet_random_name(char name[FLEET_RUN_MAX]);
 
-uint64_t fleet_now_ns(void); /* wall time */
+int64_t fleet_now_ms(void); /* CLOCK_MONOTONIC */
 
 /* The subcommands. Each returns an exit status. */
 int fleet_agent(const struct fleet_options *options);

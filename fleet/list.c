@@ -7,23 +7,6 @@
 #include "link.h"
 #include "manifest.h"
 
-static natsStatus connect_stream(const struct fleet_options *options, natsConnection **nc,
-				 jsCtx **js)
-{
-	jsOptions js_options;
-	natsStatus status;
-
-	*nc = fleet_link(options, NULL);
-	if (!*nc)
-		return NATS_ERR;
-	jsOptions_Init(&js_options);
-	js_options.Wait = 2000;
-	status = natsConnection_JetStream(js, *nc, &js_options);
-	if (status != NATS_OK)
-		fleet_error("JetStream: %s", natsStatus_GetText(status));
-	return status;
-}
-
 static void key_of(char key[192], const char *host, const char *capture, const char *run)
 {
 	snprintf(key, 192, "%s.%s.%s", host, capture, run);
@@ -33,21 +16,16 @@ static void key_of(char key[192], const char *host, const char *capture, const c
 static void add_head(json_t *all, const char *host, const char *capture, natsMsg *msg)
 {
 	struct fleet_manifest manifest;
-	const char *why;
 	char key[192];
-	json_t *row;
 
-	if (!fleet_manifest_parse(&manifest, natsMsg_GetData(msg),
-				  (size_t)natsMsg_GetDataLength(msg), &why)) {
-		fleet_error("the head of capture %s of %s is damaged: %s", capture, host, why);
-	} else if (strcmp(manifest.host, host) || strcmp(manifest.capture, capture)) {
-		fleet_error("the head of capture %s of %s claims another name", capture, host);
-	} else {
+	if (fleet_feed_head(msg, host, capture, &manifest)) {
 		key_of(key, host, capture, manifest.run);
-		row = json_pack("{s:s, s:s, s:s, s:O, s:I, s:b}", "host", host, "capture", capture,
-				"boot", manifest.boot, "about", manifest.about, "bytes",
-				(json_int_t)fleet_manifest_bytes(&manifest), "whole", 0);
-		json_object_set_new(all, key, row);
+		json_object_set_new(all, key,
+				    json_pack("{s:s, s:s, s:s, s:O, s:I, s:b}", "host", host,
+					      "capture", capture, "boot", manifest.boot, "about",
+					      manifest.about, "bytes",
+					      (json_int_t)fleet_manifest_bytes(&manifest), "whole",
+					      0));
 	}
 	fleet_manifest_release(&manifest);
 }
@@ -92,15 +70,11 @@ int fleet_list(const struct fleet_options *options)
 	jsCtx *js = NULL;
 	int status = 1;
 
-	if (connect_stream(options, &nc, &js) == NATS_OK)
+	if (fleet_link_stream(options, &nc, &js))
 		status = read_kind(options, js, "head", all, add_head);
 	if (!status)
 		status = read_kind(options, js, "end", all, add_end);
-	json_object_foreach(all, key, row)
-	{
-		json_dumpf(row, stdout, JSON_COMPACT);
-		putchar('\n');
-	}
+	json_object_foreach(all, key, row) fleet_print(row);
 	json_decref(all);
 	jsCtx_Destroy(js);
 	natsConnection_Destroy(nc);
@@ -113,11 +87,10 @@ int fleet_create(const struct fleet_options *options)
 	natsConnection *nc = NULL;
 	jsStreamConfig config;
 	jsErrCode code = 0;
-	natsStatus status;
+	natsStatus status = NATS_ERR;
 	jsCtx *js = NULL;
 
-	status = connect_stream(options, &nc, &js);
-	if (status != NATS_OK)
+	if (!fleet_link_stream(options, &nc, &js))
 		goto out;
 	jsStreamConfig_Init(&config);
 	config.Name = FLEET_STREAM;

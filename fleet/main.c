@@ -89,6 +89,8 @@ static void take_option(struct fleet_options *options, int key)
 		options->control = atoi(optarg);
 		break;
 	case KEY_FIRST:
+		options->first = true;
+		break;
 	case KEY_PARTIAL:
 		options->partial = true;
 		break;

@@ -20,6 +20,12 @@ const char *fleet_text(const json_t *object, const char *name)
 	return text ? text : "";
 }
 
+void fleet_print(const json_t *object)
+{
+	json_dumpf(object, stdout, JSON_COMPACT);
+	putchar('\n');
+}
+
 static bool copy_token(char *to, size_t bytes, const json_t *object, const char *name)
 {
 	const char *text = fleet_text(object, name);

@@ -35,8 +35,8 @@ struct fleet_file {
 
 /**
  * struct fleet_manifest - a head
- * @run: chosen at random when the capture was taken: messages of another one of the same name do
- *       not belong to it
+ * @run: the time when its trace was begun: messages of another capture of the same name do not
+ *       belong to it
  * @about: what the recorder says of it; owned
  * @files: of them, @n
  */
@@ -76,5 +76,8 @@ uint64_t fleet_number(const json_t *object, const char *name);
 
 /* A text of an object of JSON; "" if it is not there. */
 const char *fleet_text(const json_t *object, const char *name);
+
+/* Print an object of JSON as a line of stdout. */
+void fleet_print(const json_t *object);
 
 #endif /* FLEET_MANIFEST_H */

@@ -23,13 +23,14 @@ bool fleet_is_stream(const char *name)
 	return digits && digits <= 5 && !name[3 + digits] && (name[3] != '0' || digits == 1);
 }
 
+const char *const fleet_files[] = { "metadata", ".kernlens/manifest", ".kernlens/stacks",
+				    ".kernlens/symbols", ".kernlens/cgroups" };
+const size_t fleet_n_files = sizeof(fleet_files) / sizeof(*fleet_files);
+
 bool fleet_is_file(const char *name)
 {
-	static const char *const names[] = { "metadata", ".kernlens/manifest", ".kernlens/stacks",
-					     ".kernlens/symbols", ".kernlens/cgroups" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
+	for (size_t i = 0; i < fleet_n_files; i++)
+		if (!strcmp(name, fleet_files[i]))
 			return true;
 	return fleet_is_stream(name);
 }

@@ -18,6 +18,10 @@
 /* A token of subjects: letters, digits, "-" and "_". */
 bool fleet_is_token(const char *text, size_t most);
 
+/* The files of a trace directory other than streams. */
+extern const char *const fleet_files[];
+extern const size_t fleet_n_files;
+
 /* A file of a trace directory: metadata, cpuN, and those in its folder .kernlens. */
 bool fleet_is_file(const char *name);
 

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "link.h"
 #include "ship.h"
@@ -17,6 +16,7 @@
 #define BATCH_BYTES (8u << 20)
 #define ACK_MS 3000 /* a message without an acknowledgment for so long is sent again */
 #define TRIES 5
+#define NOT_STORED "the server does not store captures"
 
 /* A message of a batch. @acked: the server has it */
 struct letter {
@@ -128,13 +128,13 @@ static bool send_open(struct fleet_shipper *shipper, struct batch *batch, bool a
 
 /* --------------------------------------------------------- acknowledgments */
 
-static void note_error(struct fleet_shipper *shipper, const char *text)
+void fleet_shipper_note(struct fleet_shipper *shipper, const char *what, const char *text)
 {
 	char clean[sizeof(shipper->error)];
 
 	fleet_clean(clean, sizeof(clean), text);
 	if (strcmp(clean, shipper->error))
-		fleet_error("the server does not store captures: %s", clean);
+		fleet_error("%s: %s", what, clean);
 	strcpy(shipper->error, clean);
 }
 
@@ -163,7 +163,7 @@ static bool take_ack(struct fleet_shipper *shipper, struct batch *batch, natsMsg
 	ack = json_loadb(natsMsg_GetData(msg), (size_t)natsMsg_GetDataLength(msg), 0, NULL);
 	error = json_object_get(ack, "error");
 	if (error) {
-		note_error(shipper, fleet_text(error, "description"));
+		fleet_shipper_note(shipper, NOT_STORED, fleet_text(error, "description"));
 		good = false;
 	} else if (!strcmp(fleet_text(ack, "stream"), FLEET_STREAM) && fleet_number(ack, "seq") &&
 		   !batch->letter[i].acked) {
@@ -174,26 +174,19 @@ static bool take_ack(struct fleet_shipper *shipper, struct batch *batch, natsMsg
 	return good;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Returns false if the server refuses a message. */
 static bool wait_for_acks(struct fleet_shipper *shipper, struct batch *batch)
 {
-	int64_t until = now_ms() + ACK_MS, left;
+	int64_t until = fleet_now_ms() + ACK_MS, left;
 	bool good = true;
 	natsMsg *msg;
 
-	while (batch->open && good && (left = until - now_ms()) > 0) {
+	while (batch->open && good && (left = until - fleet_now_ms()) > 0) {
 		natsStatus status = natsSubscription_NextMsg(&msg, shipper->acks, left);
 
 		if (status == NATS_NO_RESPONDERS) {
-			note_error(shipper, "there is no stream for them (kernlens fleet create)");
+			fleet_shipper_note(shipper, NOT_STORED,
+					   "there is no stream for them (kernlens fleet create)");
 			good = false;
 		}
 		if (status != NATS_OK)
@@ -202,7 +195,7 @@ static bool wait_for_acks(struct fleet_shipper *shipper, struct batch *batch)
 		natsMsg_Destroy(msg);
 		/* It is making progress. */
 		if (good)
-			until = now_ms() + ACK_MS;
+			until = fleet_now_ms() + ACK_MS;
 	}
 	return good;
 }

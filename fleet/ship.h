@@ -29,6 +29,9 @@ struct fleet_shipper {
 	uint64_t captures, messages, bytes, again;
 };
 
+/* Keep what the server has said, and print it after @what unless it has said the same before. */
+void fleet_shipper_note(struct fleet_shipper *shipper, const char *what, const char *text);
+
 /**
  * fleet_ship - send a capture
  * @shipper: shipper

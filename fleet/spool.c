@@ -258,8 +258,7 @@ static bool add_file(struct fleet_spooled *spooled, const char *name)
 	struct stat about;
 
 	if (spooled->manifest.n == FLEET_FILES_MAX || strlen(name) >= sizeof(file->name) ||
-	    !fleet_is_file(name) || fstatat(spooled->trace, name, &about, AT_SYMLINK_NOFOLLOW) ||
-	    !S_ISREG(about.st_mode))
+	    fstatat(spooled->trace, name, &about, AT_SYMLINK_NOFOLLOW) || !S_ISREG(about.st_mode))
 		return true;
 	strcpy(file->name, name);
 	file->bytes = (uint64_t)about.st_size;
@@ -271,8 +270,6 @@ static bool add_file(struct fleet_spooled *spooled, const char *name)
 
 static bool add_files(struct fleet_spooled *spooled)
 {
-	static const char *const others[] = { ".kernlens/manifest", ".kernlens/stacks",
-					      ".kernlens/symbols", ".kernlens/cgroups" };
 	DIR *dir = list(spooled->trace);
 	const struct dirent *entry;
 	bool good = dir;
@@ -280,9 +277,10 @@ static bool add_files(struct fleet_spooled *spooled)
 	spooled->manifest.files = calloc(FLEET_FILES_MAX, sizeof(*spooled->manifest.files));
 	good = good && spooled->manifest.files;
 	while (good && (entry = readdir(dir)))
-		good = add_file(spooled, entry->d_name);
-	for (size_t i = 0; good && i < sizeof(others) / sizeof(*others); i++)
-		good = add_file(spooled, others[i]);
+		if (fleet_is_stream(entry->d_name))
+			good = add_file(spooled, entry->d_name);
+	for (size_t i = 0; good && i < fleet_n_files; i++)
+		good = add_file(spooled, fleet_files[i]);
 	if (dir)
 		closedir(dir);
 	return good;
