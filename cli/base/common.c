@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -347,6 +348,17 @@ const char *cli_clean_text(const char *text, size_t bytes)
 	return clean;
 }
 
+char *cli_print_wall(char text[CLI_NUMBER_MAX], uint64_t ns)
+{
+	const time_t seconds = (time_t)(ns / 1000000000u);
+	struct tm local;
+
+	if (!ns || !localtime_r(&seconds, &local) ||
+	    !strftime(text, CLI_NUMBER_MAX, "%Y-%m-%d %H:%M:%S", &local))
+		strcpy(text, "-");
+	return text;
+}
+
 char *cli_print_time(char text[CLI_NUMBER_MAX], uint64_t ns)
 {
 	size_t n = strlen(cli_print_ns(text, ns));
@@ -422,6 +434,20 @@ json_t *cli_json_text(const char *text)
 		value = json_loads(buffer.data, JSON_DECODE_ANY, NULL);
 	kl_buffer_deinit(&buffer);
 	return value ? value : json_string("");
+}
+
+const char *cli_json_get_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+uint64_t cli_json_get_number(const json_t *object, const char *key)
+{
+	const json_int_t number = json_integer_value(json_object_get(object, key));
+
+	return number > 0 ? (uint64_t)number : 0;
 }
 
 json_t *cli_json_stack(const struct kl_stacks *stacks, uint64_t id)

@@ -91,8 +91,9 @@ bool cli_parse_percent(const char *text, double *percent);
  */
 void cli_notify(const char *text);
 
-/* Time of CLOCK_MONOTONIC. */
+/* Time of CLOCK_MONOTONIC, and of CLOCK_REALTIME. */
 uint64_t cli_now_ns(void);
+uint64_t cli_wall_ns(void);
 
 /**
  * cli_wait_for_signal - make a signal end a wait instead of the program
@@ -115,6 +116,8 @@ char *cli_print_bytes(char text[CLI_NUMBER_MAX], uint64_t bytes);
 char *cli_print_memory(char text[CLI_NUMBER_MAX], uint64_t bytes);
 /* Sizes of buffers: "4 MiB", "64 KiB" */
 char *cli_print_size(char text[CLI_NUMBER_MAX], uint64_t bytes);
+/* Local time of a wall time: "2026-11-30 01:02:03"; "-" if it is 0 */
+char *cli_print_wall(char text[CLI_NUMBER_MAX], uint64_t ns);
 /* "1,234,567" */
 char *cli_print_count(char text[CLI_NUMBER_MAX], uint64_t count);
 /* "1.234 ms" ..., always four digits */
@@ -164,6 +167,10 @@ void cli_print_csv_text(struct kl_buffer *buffer, const char *text, size_t lengt
 
 /* A JSON string from bytes that may not be UTF-8. */
 json_t *cli_json_text(const char *text);
+
+/* A text of an object; "" if it is not there. A number; 0 if it is not there, or negative. */
+const char *cli_json_get_text(const json_t *object, const char *key);
+uint64_t cli_json_get_number(const json_t *object, const char *key);
 
 /* The frames of a stack trace, innermost first; null if there is no stack trace @id. */
 json_t *cli_json_stack(const struct kl_stacks *stacks, uint64_t id);

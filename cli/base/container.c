@@ -144,13 +144,6 @@ static int visit(void *data, const char *path, uint64_t id)
 
 /* --------------------------------------------------------------- their names */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 static json_t *load(char *path)
 {
 	json_t *document = json_load_file(path, 0, NULL);
@@ -178,7 +171,7 @@ static void name_docker(struct containers *list, const char *root)
 		if (!c->id || c->name || strcmp(c->runtime, "docker") != 0)
 			continue;
 		config = load(cli_format("%s/containers/%s/config.v2.json", root, c->id));
-		add_name(list, c->id, text_of(config, "Name"));
+		add_name(list, c->id, cli_json_get_text(config, "Name"));
 		json_decref(config);
 	}
 }
@@ -202,7 +195,7 @@ static void name_storage(struct containers *list, const char *root)
 			{
 				const char *text = json_string_value(name);
 
-				add_name(list, text_of(c, "id"), text ? text : "");
+				add_name(list, cli_json_get_text(c, "id"), text ? text : "");
 			}
 		}
 		json_decref(all);
@@ -226,8 +219,9 @@ static void name_containerd(struct containers *list, const char *root)
 			config = load(
 				cli_format("%s/%s/%s/config.json", root, space->d_name, c->id));
 			notes = json_object_get(config, "annotations");
-			add_name(list, c->id, text_of(notes, "io.kubernetes.cri.container-name"));
-			add_name(list, c->id, text_of(notes, "nerdctl/name"));
+			add_name(list, c->id,
+				 cli_json_get_text(notes, "io.kubernetes.cri.container-name"));
+			add_name(list, c->id, cli_json_get_text(notes, "nerdctl/name"));
 			json_decref(config);
 		}
 	}
@@ -239,7 +233,7 @@ static void read_names(struct containers *list)
 {
 	json_t *daemon = load(cli_format("/etc/docker/daemon.json"));
 	char *const own[] = { user_data("docker"), user_data("containers/storage") };
-	const char *root = text_of(daemon, "data-root");
+	const char *root = cli_json_get_text(daemon, "data-root");
 
 	name_docker(list, *root ? root : "/var/lib/docker");
 	name_docker(list, own[0]);

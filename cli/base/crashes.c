@@ -88,34 +88,24 @@ json_t *cli_crashes_load(bool unseen)
 	return list.array;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
-static uint64_t number_of(const json_t *object, const char *key)
-{
-	return (uint64_t)json_integer_value(json_object_get(object, key));
-}
-
 static void print_trace(const json_t *crash, const json_t *trace)
 {
-	const uint64_t first = number_of(trace, "first_ns"), last = number_of(trace, "last_ns");
-	const uint64_t records = number_of(trace, "records");
+	const uint64_t first = cli_json_get_number(trace, "first_ns"),
+		       last = cli_json_get_number(trace, "last_ns");
+	const uint64_t records = cli_json_get_number(trace, "records");
 	char time[CLI_NUMBER_MAX], count[CLI_NUMBER_MAX];
 
-	printf("  %s/%s: its last %s, %s record%s\n", text_of(crash, "folder"),
-	       text_of(trace, "trace"), cli_print_time(time, last > first ? last - first : 0),
+	printf("  %s/%s: its last %s, %s record%s\n", cli_json_get_text(crash, "folder"),
+	       cli_json_get_text(trace, "trace"),
+	       cli_print_time(time, last > first ? last - first : 0),
 	       cli_print_count(count, records), records == 1 ? "" : "s");
 }
 
 static void print_crash(const json_t *crash)
 {
-	const time_t seconds = (time_t)(number_of(crash, "stopped_ns") / 1000000000u);
+	const time_t seconds = (time_t)(cli_json_get_number(crash, "stopped_ns") / 1000000000u);
 	const json_t *traces = json_object_get(crash, "traces");
-	const char *cause = text_of(crash, "cause");
+	const char *cause = cli_json_get_text(crash, "cause");
 	char when[64] = "at an unknown time";
 	struct tm tm;
 

@@ -9,19 +9,6 @@
 #include "flame.h"
 #include "output.h"
 
-static int write_file(const char *path, struct kl_buffer *buffer)
-{
-	FILE *file = cli_create_file(path);
-	bool good;
-
-	if (!file)
-		return CLI_FAILED;
-	good = cli_write_buffer(buffer, file);
-	if (fclose(file) || !good)
-		return cli_error(-errno, "%s: %s", path, strerror(errno));
-	return CLI_OK;
-}
-
 int cli_flame_write(struct kl_flame *flame, const char *title, const char *unit, const char *svg,
 		    const char *html)
 {
@@ -30,11 +17,11 @@ int cli_flame_write(struct kl_flame *flame, const char *title, const char *unit,
 
 	if (svg) {
 		kl_flame_svg(flame, &buffer, title, unit);
-		status = write_file(svg, &buffer);
+		status = cli_save_buffer(&buffer, svg);
 	}
 	if (html && !status) {
 		kl_flame_html(flame, &buffer, title, unit);
-		status = write_file(html, &buffer);
+		status = cli_save_buffer(&buffer, html);
 	}
 	kl_buffer_deinit(&buffer);
 	return status;

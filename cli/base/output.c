@@ -205,6 +205,19 @@ bool cli_write_buffer(struct kl_buffer *buffer, FILE *file)
 	return written;
 }
 
+int cli_save_buffer(struct kl_buffer *buffer, const char *path)
+{
+	FILE *file = cli_create_file(path);
+	bool written;
+
+	if (!file)
+		return CLI_FAILED;
+	written = cli_write_buffer(buffer, file);
+	if (fclose(file) || !written)
+		return cli_error(-errno, "%s: %s", path, strerror(errno));
+	return CLI_OK;
+}
+
 struct cli_table *cli_table_create(const char *heads)
 {
 	struct cli_table *table = cli_alloc(sizeof(*table));

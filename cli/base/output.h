@@ -80,6 +80,9 @@ int cli_close_result(FILE *file, const char *path, int status);
 /* Write the text and empty the buffer. Returns false if it cannot be written. */
 bool cli_write_buffer(struct kl_buffer *buffer, FILE *file);
 
+/* Write the text to a new file, and empty the buffer. Returns the exit status. */
+int cli_save_buffer(struct kl_buffer *buffer, const char *path);
+
 struct cli_table;
 
 /**

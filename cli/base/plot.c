@@ -107,15 +107,10 @@ void cli_plot_print(const struct kl_plot_curve *curve)
 int cli_plot_svg(const struct kl_plot_curve *curve, size_t n, const char *path)
 {
 	struct kl_buffer picture = { 0 };
-	FILE *file = cli_create_file(path);
-	bool written;
+	int status;
 
-	if (!file)
-		return CLI_FAILED;
 	kl_plot_svg(&picture, curve, n);
-	written = cli_write_buffer(&picture, file);
+	status = cli_save_buffer(&picture, path);
 	kl_buffer_deinit(&picture);
-	if (fclose(file) || !written)
-		return cli_error(-EIO, "cannot write %s", path);
-	return CLI_OK;
+	return status;
 }

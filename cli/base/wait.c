@@ -11,12 +11,22 @@
 
 static sigset_t ending;
 
-uint64_t cli_now_ns(void)
+static uint64_t read_clock(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t cli_now_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t cli_wall_ns(void)
+{
+	return read_clock(CLOCK_REALTIME);
 }
 
 void cli_wait_for_signal(int signal)

@@ -127,13 +127,6 @@ void cli_ship_reply(struct cli_ship *ship, const char *reply, json_t *body)
 	json_decref(body);
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
-
 static void reply_status(struct cli_ship *ship, const char *reply)
 {
 	kl_session_stats(ship->session.session, -1, &ship->stats);
@@ -152,12 +145,12 @@ static void reply_status(struct cli_ship *ship, const char *reply)
 
 static void take_message(struct cli_ship *ship, const json_t *object)
 {
-	const char *what = text_of(object, "do");
+	const char *what = cli_json_get_text(object, "do");
 	const struct cli_ship_request request = {
-		.capture = text_of(object, "capture"),
-		.reason = text_of(object, "reason"),
-		.from = text_of(object, "from"),
-		.reply = text_of(object, "reply"),
+		.capture = cli_json_get_text(object, "capture"),
+		.reason = cli_json_get_text(object, "reason"),
+		.from = cli_json_get_text(object, "from"),
+		.reply = cli_json_get_text(object, "reply"),
 	};
 
 	if (!strcmp(what, "hello"))

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../base/common.h"
@@ -57,14 +56,6 @@ uint64_t cli_ship_spooled(const struct cli_ship *ship)
 	return spooled;
 }
 
-static uint64_t wall_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* ----------------------------------------------------------------- refusals */
 
 static void refuse(struct cli_ship *ship, const struct cli_ship_request *request, const char *why)
@@ -105,7 +96,7 @@ static bool write_about(const struct cli_ship *ship, const struct cli_ship_reque
 	json_t *about = json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "reason",
 				  cli_json_text(request->reason), "from",
 				  cli_json_text(request->from), "frozen_ns", (json_int_t)frozen_ns,
-				  "took_ns", (json_int_t)(wall_ns() - frozen_ns), "records",
+				  "took_ns", (json_int_t)(cli_wall_ns() - frozen_ns), "records",
 				  (json_int_t)(counts->read.read - counts->unstored), "overwritten",
 				  (json_int_t)counts->read.missed, "lost",
 				  (json_int_t)counts->read.lost, "unstored",
@@ -182,7 +173,7 @@ static bool write_capture(struct cli_ship *ship, const struct cli_ship_request *
 void cli_ship_capture(struct cli_ship *ship, const struct cli_ship_request *request)
 {
 	const char *why = check(ship, request);
-	uint64_t frozen_ns = wall_ns();
+	uint64_t frozen_ns = cli_wall_ns();
 
 	if (why) {
 		refuse(ship, request, why);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../base/common.h"
@@ -36,7 +35,7 @@ static const struct cli_option options[] = {
 	{ KEY_MAX_AGE, "max-age", "SECONDS", "create: captures are kept for so long (2592000)" },
 	{ KEY_REPLICAS, "replicas", "N",
 	  "create: servers of a cluster that keep each capture (1)" },
-	{ KEY_REASON, "reason", "TEXT", "freeze: what is said of the captures" },
+	{ KEY_REASON, "reason", "TEXT", "freeze: why, which ls shows" },
 	{ KEY_WAIT, "wait", "SECONDS", "freeze, status: wait so long for answers (2)" },
 	{},
 };
@@ -53,7 +52,7 @@ struct fleet {
 	const char *hosts, *output, *host, *reason;
 	char *capture;
 	char **rest;
-	bool partial, has_server;
+	bool partial;
 	uint64_t size, age_ns, replicas, wait_ns;
 };
 
@@ -124,8 +123,8 @@ static int choose_capture(struct fleet *f)
 		return status;
 	rows = cli_fleet_sort(rows);
 	last = json_array_get(rows, json_array_size(rows) - 1);
-	name = json_string_value(json_object_get(last, "capture"));
-	if (name && cli_fleet_is_name(name))
+	name = cli_json_get_text(last, "capture");
+	if (cli_fleet_is_name(name))
 		f->capture = cli_format("%s", name);
 	else
 		status = cli_error(-ENOENT, "the server has no capture of %s", f->host);
@@ -133,12 +132,11 @@ static int choose_capture(struct fleet *f)
 	return status;
 }
 
+/* Fetch the chosen capture. */
 static int fetch(struct fleet *f, const char *path, json_t **rows)
 {
-	int status = choose_capture(f);
+	int status;
 
-	if (status)
-		return status;
 	cli_fleet_add(&f->words, "--host=%s", f->host);
 	cli_fleet_add(&f->words, "--capture=%s", f->capture);
 	cli_fleet_add(&f->words, "--output=%s", path);
@@ -154,14 +152,10 @@ static int fetch(struct fleet *f, const char *path, json_t **rows)
 static int get(struct fleet *f)
 {
 	json_t *rows = NULL;
-	char *path = NULL;
-	int status = choose_capture(f);
+	char *path = f->output ? cli_format("%s", f->output) :
+				 cli_format("%s-%s", f->host, f->capture);
+	int status = fetch(f, path, &rows);
 
-	if (!status) {
-		path = f->output ? cli_format("%s", f->output) :
-				   cli_format("%s-%s", f->host, f->capture);
-		status = fetch(f, path, &rows);
-	}
 	if (!status && cli_settings.json)
 		status = cli_json_write(json_pack("{s:o, s:O}", "trace", cli_json_text(path),
 						  "capture", json_array_get(rows, 0)));
@@ -176,7 +170,7 @@ static int get(struct fleet *f)
 static int use(const struct fleet *f, const char *what, const char *trace)
 {
 	struct cli_fleet_words words = { .n = 0 };
-	int status = 0;
+	int status;
 	pid_t pid;
 
 	cli_fleet_add(&words, "kernlens");
@@ -195,12 +189,9 @@ static int use(const struct fleet *f, const char *what, const char *trace)
 		execv("/proc/self/exe", words.word);
 		_exit(CLI_NO_COMMAND);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = cli_fleet_wait(pid, what);
 	cli_fleet_free(&words);
-	if (pid < 0)
-		return cli_error(-errno, "fork: %s", strerror(errno));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_FAILED;
+	return status;
 }
 
 static int fetch_and_use(struct fleet *f, const char *what)
@@ -267,7 +258,6 @@ static void take_option(struct fleet *f, const struct cli_parser *parser, int ke
 		cli_take_seconds(parser, "--wait", &f->wait_ns);
 		break;
 	default:
-		f->has_server |= key == CLI_FLEET_SERVER;
 		cli_fleet_option(&f->words, parser, key);
 	}
 }
@@ -291,6 +281,7 @@ static int run(struct fleet *f, const struct cli_parser *parser)
 {
 	const char *what = parser->n_words ? parser->words[0] : "ls";
 	bool alone = parser->n_words <= 1;
+	int status;
 
 	if (alone && !strcmp(what, "ls"))
 		return list(f);
@@ -303,11 +294,12 @@ static int run(struct fleet *f, const struct cli_parser *parser)
 	if (!strcmp(what, "get") || !strcmp(what, "view") || !strcmp(what, "why") ||
 	    !strcmp(what, "rm")) {
 		take_names(f, parser);
-		if (!strcmp(what, "get"))
-			return get(f);
 		if (!strcmp(what, "rm"))
 			return remove_capture(f);
-		return fetch_and_use(f, what);
+		status = choose_capture(f);
+		if (status)
+			return status;
+		return strcmp(what, "get") ? fetch_and_use(f, what) : get(f);
 	}
 	cli_usage_error(f->self,
 			"\"%s\": expected ls, status, freeze, get, view, why, rm or create", what);
@@ -329,7 +321,7 @@ static int exec_fleet(const struct cli_command *self, int argc, char **argv)
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))
 		take_option(&f, &parser, key);
-	if (!f.has_server)
+	if (!f.words.has_server)
 		cli_usage_error(self, "which server? (--server URL)");
 	status = run(&f, &parser);
 	cli_fleet_free(&f.words);

@@ -311,20 +311,12 @@ static void take_option(struct cli_ship *ship, const struct cli_parser *parser, 
 	}
 }
 
-static bool has_server(const struct cli_ship *ship)
-{
-	for (size_t i = 0; i < ship->words.n; i++)
-		if (!strncmp(ship->words.word[i], "--server=", strlen("--server=")))
-			return true;
-	return false;
-}
-
 static void check_options(struct cli_ship *ship)
 {
 	const char *state = getenv("STATE_DIRECTORY");
 	char name[256] = "";
 
-	if (!has_server(ship))
+	if (!ship->words.has_server)
 		cli_usage_error(ship->self, "which server? (--server URL)");
 	/* Below it: systemd makes this one a symbolic link. */
 	if (!ship->spool && state)

@@ -36,10 +36,12 @@ enum {
 /**
  * struct cli_fleet_words - a command line of the program
  * @word: terminated by NULL
+ * @has_server: the server is among them
  */
 struct cli_fleet_words {
 	char *word[64];
 	size_t n;
+	bool has_server;
 };
 
 /* Append a word. */
@@ -62,6 +64,9 @@ char *cli_fleet_program(void);
  * Its messages go to stderr. Returns its exit status.
  */
 int cli_fleet_run(const char *what, const struct cli_fleet_words *options, json_t **rows);
+
+/* Wait for a process that fork() has returned, or for its failure. Returns its exit status. */
+int cli_fleet_wait(pid_t pid, const char *program);
 
 /* A new capture ID: the time, and a random number. */
 void cli_fleet_make_id(char id[CLI_FLEET_ID_MAX]);

@@ -3,30 +3,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../base/cli.h"
 #include "../base/common.h"
 #include "../base/output.h"
 #include "fleet_print.h"
 
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
-
-static uint64_t number_of(const json_t *object, const char *name)
-{
-	json_int_t number = json_integer_value(json_object_get(object, name));
-
-	return number > 0 ? (uint64_t)number : 0;
-}
-
 uint64_t cli_fleet_time(const json_t *row)
 {
-	return number_of(json_object_get(row, "about"), "frozen_ns");
+	return cli_json_get_number(json_object_get(row, "about"), "frozen_ns");
 }
 
 static const char *clean(const char *text)
@@ -57,34 +42,23 @@ json_t *cli_fleet_sort(json_t *rows)
 	return sorted;
 }
 
-static void format_time(char text[32], uint64_t ns)
-{
-	time_t seconds = (time_t)(ns / 1000000000u);
-	struct tm local;
-
-	if (!ns || !localtime_r(&seconds, &local) ||
-	    !strftime(text, 32, "%Y-%m-%d %H:%M:%S", &local))
-		strcpy(text, "-");
-}
-
 static void add_capture(struct cli_table *table, const json_t *row)
 {
 	const json_t *about = json_object_get(row, "about");
-	char time[32], bytes[CLI_NUMBER_MAX], number[CLI_NUMBER_MAX];
-	uint64_t lost = number_of(about, "lost") + number_of(about, "unstored");
+	char time[CLI_NUMBER_MAX], bytes[CLI_NUMBER_MAX], number[CLI_NUMBER_MAX];
+	uint64_t lost = cli_json_get_number(about, "lost") + cli_json_get_number(about, "unstored");
 
-	format_time(time, number_of(about, "frozen_ns"));
-	cli_table_add(table, "%s", time);
-	cli_table_add(table, "%s", clean(text_of(row, "host")));
-	cli_table_add(table, "%s", clean(text_of(row, "capture")));
-	cli_table_add(table, "%s", cli_print_bytes(bytes, number_of(row, "bytes")));
-	cli_table_add(table, "%s", cli_print_count(number, number_of(about, "records")));
+	cli_table_add(table, "%s", cli_print_wall(time, cli_json_get_number(about, "frozen_ns")));
+	cli_table_add(table, "%s", clean(cli_json_get_text(row, "host")));
+	cli_table_add(table, "%s", clean(cli_json_get_text(row, "capture")));
+	cli_table_add(table, "%s", cli_print_bytes(bytes, cli_json_get_number(row, "bytes")));
+	cli_table_add(table, "%s", cli_print_count(number, cli_json_get_number(about, "records")));
 	cli_table_add(table, "%s", cli_print_count(number, lost));
 	cli_table_add(table, "%s",
 		      !json_is_true(json_object_get(row, "whole"))	  ? "arriving" :
 		      json_is_true(json_object_get(about, "interrupted")) ? "cut short" :
 									    "whole");
-	cli_table_add(table, "%s", clean(text_of(about, "reason")));
+	cli_table_add(table, "%s", clean(cli_json_get_text(about, "reason")));
 }
 
 int cli_fleet_print_captures(json_t *rows)
@@ -111,18 +85,26 @@ int cli_fleet_print_status(json_t *rows)
 		"HOST|>TAKEN|>SENT|>WAITING|>REFUSED|>FAILED|>SPOOL|>LOST|TROUBLE");
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
-		const char *trouble = text_of(row, "error");
+		const char *trouble = cli_json_get_text(row, "error");
 
-		cli_table_add(table, "%s", clean(text_of(row, "host")));
-		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "captures")));
-		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "sent")));
-		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "waiting")));
-		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "refused")));
-		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "failed")));
-		cli_table_add(table, "%s of %s", cli_print_bytes(bytes[0], number_of(row, "spool")),
-			      cli_print_bytes(bytes[1], number_of(row, "spool_max")));
-		cli_table_add(table, "%s", cli_print_count(number, number_of(row, "lost")));
-		cli_table_add(table, "%s", clean(*trouble ? trouble : text_of(row, "why")));
+		cli_table_add(table, "%s", clean(cli_json_get_text(row, "host")));
+		cli_table_add(table, "%s",
+			      cli_print_count(number, cli_json_get_number(row, "captures")));
+		cli_table_add(table, "%s",
+			      cli_print_count(number, cli_json_get_number(row, "sent")));
+		cli_table_add(table, "%s",
+			      cli_print_count(number, cli_json_get_number(row, "waiting")));
+		cli_table_add(table, "%s",
+			      cli_print_count(number, cli_json_get_number(row, "refused")));
+		cli_table_add(table, "%s",
+			      cli_print_count(number, cli_json_get_number(row, "failed")));
+		cli_table_add(table, "%s of %s",
+			      cli_print_bytes(bytes[0], cli_json_get_number(row, "spool")),
+			      cli_print_bytes(bytes[1], cli_json_get_number(row, "spool_max")));
+		cli_table_add(table, "%s",
+			      cli_print_count(number, cli_json_get_number(row, "lost")));
+		cli_table_add(table, "%s",
+			      clean(*trouble ? trouble : cli_json_get_text(row, "why")));
 	}
 	cli_table_print(table, stdout, 0);
 	return cli_finish_output();
@@ -137,7 +119,7 @@ static uint64_t spread_of(const json_t *rows, size_t *frozen, uint64_t *first)
 	*first = 0;
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
-		uint64_t at = number_of(row, "frozen_ns");
+		uint64_t at = cli_json_get_number(row, "frozen_ns");
 
 		if (!at)
 			continue;
@@ -167,11 +149,12 @@ int cli_fleet_print_freeze(json_t *rows, const char *capture)
 	table = cli_table_create("HOST|>AFTER|ANSWER");
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
-		uint64_t at = number_of(row, "frozen_ns");
+		uint64_t at = cli_json_get_number(row, "frozen_ns");
 
-		cli_table_add(table, "%s", clean(text_of(row, "host")));
+		cli_table_add(table, "%s", clean(cli_json_get_text(row, "host")));
 		cli_table_add(table, "%s", at ? cli_print_time(time, at - first) : "-");
-		cli_table_add(table, "%s", at ? "frozen" : clean(text_of(row, "refused")));
+		cli_table_add(table, "%s",
+			      at ? "frozen" : clean(cli_json_get_text(row, "refused")));
 	}
 	cli_table_print(table, stdout, 0);
 	printf("capture %s: %zu of %zu hosts, within %s by their clocks\n", capture, frozen,

@@ -52,6 +52,7 @@ bool cli_fleet_option(struct cli_fleet_words *words, const struct cli_parser *pa
 
 	if (key < CLI_FLEET_SERVER || key >= CLI_FLEET_OWN)
 		return false;
+	words->has_server |= key == CLI_FLEET_SERVER;
 	cli_fleet_add(words, "--%s=%s", names[key - CLI_FLEET_SERVER], parser->arg);
 	return true;
 }
@@ -145,7 +146,7 @@ static void exec_program(const char *program, char **words, int out, int message
 	_exit(CLI_NO_COMMAND);
 }
 
-static int wait_for(pid_t pid, const char *program)
+int cli_fleet_wait(pid_t pid, const char *program)
 {
 	int status = 0;
 
@@ -179,7 +180,7 @@ int cli_fleet_run(const char *what, const struct cli_fleet_words *options, json_
 		close(ends[1]);
 		*rows = read_rows(ends[0]);
 	}
-	status = wait_for(pid, program);
+	status = cli_fleet_wait(pid, program);
 	if (messages >= 0) {
 		if (pid > 0)
 			print_messages(messages, status);

@@ -17,6 +17,8 @@
 
 #include "../base/cli.h"
 #include "../base/common.h"
+#include "../base/output.h"
+#include "../session/select.h"
 
 enum {
 	KEY_ADDRESS = CLI_KEY_OWN,
@@ -38,7 +40,7 @@ static const struct cli_option options[] = {
 
 #define BUFFER_BYTES_DEFAULT (1u << 20)
 /* Stands for the address that the module will find. Nothing can be at it. */
-#define PLACEHOLDER 0xffffffffdead0000ull
+#define UNKNOWN_ADDRESS 0xffffffffdead0000ull
 #define RETURN ":ret"
 
 /* @function: without :ret */
@@ -60,17 +62,9 @@ struct request {
 	struct kl_buffer bytes;
 };
 
-static int write_request(const struct request *r)
+static int write_request(struct request *r)
 {
-	FILE *file = fopen(r->output, "we");
-	bool written;
-
-	if (!file)
-		return cli_error(-errno, "%s: %s", r->output, strerror(errno));
-	written = fwrite(r->bytes.data, 1, r->bytes.length, file) == r->bytes.length;
-	if (fclose(file) || !written)
-		return cli_error(-errno, "%s: %s", r->output, strerror(errno));
-	return CLI_OK;
+	return cli_save_buffer(&r->bytes, r->output);
 }
 
 /* ---------------------------------------------------------------- hook */
@@ -79,7 +73,7 @@ static int write_request(const struct request *r)
 static int set_kernel(const struct request *r)
 {
 	char *line = cli_format("%016llx T %s\n",
-				(unsigned long long)(r->address ? r->address : PLACEHOLDER),
+				(unsigned long long)(r->address ? r->address : UNKNOWN_ADDRESS),
 				r->function);
 	int fd = memfd_create("symbols", MFD_CLOEXEC), error;
 	char path[64];
@@ -157,7 +151,7 @@ static int build_hook(struct request *r)
 	if (!r->session || !r->plan)
 		return cli_library_error(-errno, NULL);
 	if (!r->address)
-		kl_mailbox_set_symbol(r->session, PLACEHOLDER, r->function);
+		kl_mailbox_set_symbol(r->session, UNKNOWN_ADDRESS, r->function);
 	status = set_kernel(r);
 	if (!status)
 		status = compile(r);
@@ -243,10 +237,7 @@ static void take_option(struct request *r, const struct cli_parser *parser, int 
 		r->types = parser->arg;
 		break;
 	case CLI_KEY_NAME:
-		if (!*parser->arg || strlen(parser->arg) >= KL_NAME_MAX)
-			cli_usage_error(r->command, "a session's name must have 1 to %d bytes",
-					KL_NAME_MAX - 1);
-		r->name = parser->arg;
+		r->name = cli_take_name(parser);
 		break;
 	case CLI_KEY_BUFFER:
 		r->buffer_bytes = cli_need_size(r->command, parser->arg);

@@ -89,6 +89,14 @@ void cli_select_add(struct cli_select *select, const struct cli_command *command
 	select->spec[select->n_specs++] = events;
 }
 
+const char *cli_take_name(const struct cli_parser *parser)
+{
+	if (!*parser->arg || strlen(parser->arg) >= KL_NAME_MAX)
+		cli_usage_error(parser->command, "a session's name must have 1 to %d bytes",
+				KL_NAME_MAX - 1);
+	return parser->arg;
+}
+
 bool cli_select_option(struct cli_select *select, const struct cli_parser *parser, int key)
 {
 	switch (key) {
@@ -118,10 +126,7 @@ bool cli_select_option(struct cli_select *select, const struct cli_parser *parse
 					parser->arg);
 		return true;
 	case CLI_KEY_NAME:
-		if (!*parser->arg || strlen(parser->arg) >= KL_NAME_MAX)
-			cli_usage_error(parser->command, "a session's name must have 1 to %d bytes",
-					KL_NAME_MAX - 1);
-		select->name = parser->arg;
+		select->name = cli_take_name(parser);
 		return true;
 	case CLI_KEY_NO_DEMANGLE:
 		select->raw_names = true;

@@ -99,6 +99,9 @@ void cli_select_init(struct cli_select *select);
 /* Is it given whose events are recorded, other than by a command? */
 bool cli_select_has_tasks(const struct cli_select *select);
 
+/* The name of a session that --name gives. */
+const char *cli_take_name(const struct cli_parser *parser);
+
 /**
  * cli_select_option - handle an option if it is one of these
  * @select: changed

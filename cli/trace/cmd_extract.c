@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "../base/cli.h"
 #include "../base/common.h"
@@ -62,17 +61,6 @@ static void print_damage(void *context, const char *text)
 		cli_note("%s", text);
 }
 
-/* Local time with seconds, or "-". */
-static const char *wall(char text[32], uint64_t ns)
-{
-	time_t seconds = (time_t)(ns / 1000000000);
-	struct tm tm;
-
-	if (!ns || !localtime_r(&seconds, &tm) || !strftime(text, 32, "%Y-%m-%d %H:%M:%S", &tm))
-		snprintf(text, 32, "-");
-	return text;
-}
-
 static bool is_wanted(const struct extract *x, const struct kl_dump_session *s)
 {
 	char number[16];
@@ -105,11 +93,11 @@ static json_t *json_of(const struct extract *x, const struct kl_dump_session *s)
 
 static void print_machine(const struct kl_dump_machine *m)
 {
-	char time[32];
+	char time[CLI_NUMBER_MAX];
 
 	printf("%s%s%s, boot %s, up to %s (anchor at 0x%llx)\n",
 	       m->hostname[0] ? m->hostname : "unknown host", m->release[0] ? ": " : "", m->release,
-	       m->boot_id[0] ? m->boot_id : "unknown", wall(time, m->alive_ns),
+	       m->boot_id[0] ? m->boot_id : "unknown", cli_print_wall(time, m->alive_ns),
 	       (unsigned long long)m->anchor);
 }
 
@@ -118,7 +106,7 @@ static int list(const struct extract *x)
 	const struct kl_dump_session *s;
 	const struct kl_dump_machine *m;
 	struct cli_table *table;
-	char began[32], ended[32];
+	char began[CLI_NUMBER_MAX], ended[CLI_NUMBER_MAX];
 
 	for (size_t i = 0; cli_settings.json && (s = kl_dump_session(x->dump, i)); i++)
 		if (is_wanted(x, s))
@@ -135,8 +123,8 @@ static int list(const struct extract *x)
 			cli_table_add(table, "%d", s->creator);
 			cli_table_add(table, "%s",
 				      s->mode == KL_MODE_OVERWRITE ? "overwrite" : "discard");
-			cli_table_add(table, "%s", wall(began, s->began_ns));
-			cli_table_add(table, "%s", wall(ended, s->ended_ns));
+			cli_table_add(table, "%s", cli_print_wall(began, s->began_ns));
+			cli_table_add(table, "%s", cli_print_wall(ended, s->ended_ns));
 		}
 		cli_table_print(table, stdout, 2);
 	}
