@@ -55,36 +55,46 @@ static const struct option long_options[] = {
 	{},
 };
 
-static void take_option(struct fleet_options *options, int key)
+/* Where the text of an option is kept; NULL: it is none of a text. */
+static const char **text_option(struct fleet_options *options, int key)
 {
 	switch (key) {
 	case KEY_SERVER:
-		options->server = optarg;
-		break;
+		return &options->server;
 	case KEY_CREDENTIALS:
-		options->credentials = optarg;
-		break;
+		return &options->credentials;
 	case KEY_LOGIN:
-		options->login = optarg;
-		break;
+		return &options->login;
 	case KEY_CA:
-		options->ca = optarg;
-		break;
+		return &options->ca;
 	case KEY_CERTIFICATE:
-		options->certificate = optarg;
-		break;
+		return &options->certificate;
 	case KEY_KEY:
-		options->key = optarg;
-		break;
+		return &options->key;
 	case KEY_HOST:
-		options->host = optarg;
-		break;
+		return &options->host;
 	case KEY_SPOOL:
-		options->spool = optarg;
-		break;
+		return &options->spool;
 	case KEY_HEED:
-		options->heed = optarg;
-		break;
+		return &options->heed;
+	case KEY_OUTPUT:
+		return &options->output;
+	case KEY_REASON:
+		return &options->reason;
+	case KEY_CAPTURE:
+		return &options->capture;
+	default:
+		return NULL;
+	}
+}
+
+static void take_option(struct fleet_options *options, int key)
+{
+	const char **text = text_option(options, key);
+
+	if (text)
+		*text = optarg;
+	switch (key) {
 	case KEY_CONTROL:
 		options->control = atoi(optarg);
 		break;
@@ -93,15 +103,6 @@ static void take_option(struct fleet_options *options, int key)
 		break;
 	case KEY_PARTIAL:
 		options->partial = true;
-		break;
-	case KEY_OUTPUT:
-		options->output = optarg;
-		break;
-	case KEY_REASON:
-		options->reason = optarg;
-		break;
-	case KEY_CAPTURE:
-		options->capture = optarg;
 		break;
 	case KEY_MOST:
 		options->most = strtoull(optarg, NULL, 10);
