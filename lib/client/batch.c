@@ -28,7 +28,7 @@ struct kl_batch {
 	struct kl_buffer calls;
 	struct kl_mailbox_symbol symbols[KL_MAILBOX_SYMBOLS_MAX];
 	uint32_t n_symbols;
-	uint64_t placeholder;
+	uint64_t unresolved;
 	const char *function;
 	uint32_t programs, rules, events, masksets;
 };
@@ -108,7 +108,7 @@ static int add_events(struct kl_batch *batch, struct kl_abi_events *call)
 					 strlen((const char *)(uintptr_t)from[i].name) + 1);
 	call->event = add_data(batch, (uintptr_t)events, call->n * sizeof(*events));
 	for (uint32_t i = 0; !ret && i < call->n; i++)
-		if (batch->function && events[i].address == batch->placeholder)
+		if (batch->function && events[i].address == batch->unresolved)
 			ret = add_symbol(batch, call->event + i * sizeof(*events) +
 							offsetof(struct kl_abi_event, address));
 	free(events);
@@ -182,7 +182,7 @@ int kl_batch_add(struct kl_batch *batch, unsigned long request, void *argument, 
 
 void kl_mailbox_set_symbol(struct kl_session *session, uint64_t address, const char *name)
 {
-	session->batch->placeholder = address;
+	session->batch->unresolved = address;
 	session->batch->function = name;
 }
 

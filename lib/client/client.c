@@ -220,44 +220,39 @@ int kl_device_find(struct kl_device *device, const char *name, struct kl_abi_sta
 		       kl_fail(ENOENT, "unknown session '%s' (kernlens status lists them)", name);
 }
 
-/* Create a session handle on a new descriptor, which @request associates with a session. */
+/* Get a descriptor, or a batch, which @request associates with a session. */
+static int open_session(struct kl_session *session, const struct kl_device *device,
+			unsigned long request, void *argument, size_t size, const char *what)
+{
+	struct kl_abi_info info = { 0 };
+
+	if (device->is_offline) {
+		session->batch = kl_batch_create();
+		if (!session->batch)
+			return -ENOMEM;
+	} else {
+		session->fd = open_checked(device->path, &info);
+		if (session->fd < 0)
+			return session->fd;
+	}
+	return kl_session_call(session, request, argument, size, what);
+}
+
 static struct kl_session *new_session(struct kl_device *device, unsigned long request,
 				      void *argument, size_t size, const char *what)
 {
 	struct kl_session *session = calloc(1, sizeof(*session));
-	struct kl_abi_info info = { 0 };
 	int ret;
 
 	if (!session) {
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	if (device->is_offline) {
-		session->fd = -1;
-		session->batch = kl_batch_create();
-		ret = session->batch ? kl_batch_add(session->batch, request, argument, size) :
-				       -ENOMEM;
-		if (ret)
-			goto destroy_batch;
+	session->fd = -1;
+	ret = open_session(session, device, request, argument, size, what);
+	if (!ret)
 		return session;
-	}
-	session->fd = open_checked(device->path, &info);
-	if (session->fd < 0) {
-		ret = session->fd;
-		goto free_session;
-	}
-	ret = kl_client_call(session->fd, request, argument, size, what);
-	if (ret)
-		goto close_fd;
-	return session;
-
-close_fd:
-	close(session->fd);
-	goto free_session;
-destroy_batch:
-	kl_batch_destroy(session->batch);
-free_session:
-	free(session);
+	kl_session_close(session);
 	errno = -ret;
 	return NULL;
 }
@@ -290,9 +285,8 @@ void kl_session_close(struct kl_session *session)
 {
 	if (!session)
 		return;
-	if (session->batch)
-		kl_batch_destroy(session->batch);
-	else
+	kl_batch_destroy(session->batch);
+	if (session->fd >= 0)
 		close(session->fd);
 	free(session);
 }
