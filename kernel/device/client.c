@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The calls of the device. Each client has the rights of who opened it and can become a session's.
- * Calls are rows of a table; structs of other sizes than ours are accepted as uapi/kernlens.h
- * defines. `client->lock` guards the client's session and its last error.
+ * The calls of the device. Each client has the rights of whoever opened it and can become a
+ * session's. Calls are rows of a table; structs of other sizes than ours are accepted as
+ * uapi/kernlens.h defines. `client->lock` guards the client's session and its last error.
  */
 #include <linux/fs.h>
 #include <linux/nospec.h>
@@ -191,31 +191,11 @@ static int call_attach(struct kl_client *client, void *arg)
 	return 0;
 }
 
-static int call_maskset_write(struct kl_client *client, void *arg)
-{
-	return kl_maskset_write(client->session, arg, &client->why);
-}
-
-static int call_maskset_read(struct kl_client *client, void *arg)
-{
-	return kl_maskset_read(client->session, arg, &client->why);
-}
-
 static int call_maskset_use(struct kl_client *client, void *arg)
 {
 	struct kl_abi_use *use = arg;
 
 	return kl_session_use(client->session, use->maskset, &client->why);
-}
-
-static int call_filter(struct kl_client *client, void *arg)
-{
-	return kl_session_set_filter(client->session, arg, &client->why);
-}
-
-static int call_tasks(struct kl_client *client, void *arg)
-{
-	return kl_session_change_tasks(client->session, arg, &client->why);
 }
 
 static int call_start(struct kl_client *client, void *arg)
@@ -236,11 +216,6 @@ static int call_resize(struct kl_client *client, void *arg)
 	return kl_buffer_resize(client->session, resize->blocks, &client->why);
 }
 
-static int call_reader(struct kl_client *client, void *arg)
-{
-	return kl_reader_create(client->session, arg, &client->why);
-}
-
 static int call_stats(struct kl_client *client, void *arg)
 {
 	struct kl_abi_stats *stats = arg;
@@ -254,54 +229,9 @@ static int call_stats(struct kl_client *client, void *arg)
 	return 0;
 }
 
-static int call_counts(struct kl_client *client, void *arg)
-{
-	return kl_session_counts(client->session, arg, &client->why);
-}
-
-static int call_dump(struct kl_client *client, void *arg)
-{
-	return kl_dump_state(client->session, arg, &client->why);
-}
-
-static int call_program(struct kl_client *client, void *arg)
-{
-	return kl_session_add_program(client->session, arg, &client->why);
-}
-
-static int call_events(struct kl_client *client, void *arg)
-{
-	return kl_session_add_events(client->session, arg, &client->why);
-}
-
-static int call_rule(struct kl_client *client, void *arg)
-{
-	return kl_session_add_rule(client->session, arg, &client->why);
-}
-
-static int call_table(struct kl_client *client, void *arg)
-{
-	return kl_session_table(client->session, arg, &client->why);
-}
-
-static int call_metadata_set(struct kl_client *client, void *arg)
-{
-	return kl_session_set_metadata(client->session, arg, &client->why);
-}
-
-static int call_metadata_get(struct kl_client *client, void *arg)
-{
-	return kl_session_get_metadata(client->session, arg, &client->why);
-}
-
 static int call_stacks(struct kl_client *client, void *arg)
 {
 	return kl_stacks_call(client->session, arg, client->creator, client->may, &client->why);
-}
-
-static int call_unwind(struct kl_client *client, void *arg)
-{
-	return kl_stack_unwind(client->session, arg, &client->why);
 }
 
 static int call_snapshot(struct kl_client *client, void *arg)
@@ -332,6 +262,21 @@ static int call_unsplice(struct kl_client *client, void *arg)
 		return function(client->session, arg, &client->why); \
 	}
 
+SESSION_CALL(maskset_write, kl_maskset_write)
+SESSION_CALL(maskset_read, kl_maskset_read)
+SESSION_CALL(filter, kl_session_set_filter)
+SESSION_CALL(tasks, kl_session_change_tasks)
+SESSION_CALL(reader, kl_reader_create)
+SESSION_CALL(counts, kl_session_counts)
+SESSION_CALL(dump, kl_dump_state)
+SESSION_CALL(program, kl_session_add_program)
+SESSION_CALL(events, kl_session_add_events)
+SESSION_CALL(rule, kl_session_add_rule)
+SESSION_CALL(table, kl_session_table)
+SESSION_CALL(metadata_set, kl_session_set_metadata)
+SESSION_CALL(metadata_get, kl_session_get_metadata)
+SESSION_CALL(unwind, kl_stack_unwind)
+SESSION_CALL(handler_read, kl_session_read_handler)
 SESSION_CALL(variables, kl_variables_set)
 SESSION_CALL(latency, kl_latency_set)
 SESSION_CALL(latency_read, kl_latency_read)
@@ -342,11 +287,6 @@ SESSION_CALL(alarms, kl_notify_read)
 static int call_handler_info(struct kl_client *client, void *arg)
 {
 	return kl_external_info(arg, client->may);
-}
-
-static int call_handler_read(struct kl_client *client, void *arg)
-{
-	return kl_session_read_handler(client->session, arg, &client->why);
 }
 
 #define CALL(ioc, name, type, needs_) \
