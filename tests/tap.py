@@ -25,6 +25,16 @@ class Tap:
         """A condition."""
         return self.same(text, bool(value), True)
 
+    def check(self, value, text, *about):
+        """A condition; @about is printed if it does not hold. Returns @value."""
+        self.number += 1
+        print(f"{'' if value else 'not '}ok {self.number} - {text}", flush=True)
+        if not value:
+            self.failed += 1
+            for item in about:
+                print(f"# {str(item)[:400]}", flush=True)
+        return value
+
     def end(self):
         """Prints the plan. Returns the exit status."""
         print(f"1..{self.number}")

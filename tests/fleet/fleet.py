@@ -11,32 +11,15 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import Tap  # noqa: E402
+
 PROGRAM = os.environ.get('KERNLENS_FLEET', 'build/kernlens-fleet')
 BLOCK = 65536
-
-
-class Tap:
-    """Prints results; `failed` counts those that are not good."""
-
-    def __init__(self):
-        self.number = 0
-        self.failed = 0
-
-    def check(self, good, text, *about):
-        self.number += 1
-        print(f"{'' if good else 'not '}ok {self.number} - {text}", flush=True)
-        if not good:
-            self.failed += 1
-            for item in about:
-                print(f'# {str(item)[:400]}', flush=True)
-        return good
-
-    def end(self):
-        print(f'1..{self.number}')
-        return 1 if self.failed else 0
 
 
 def free_port():
