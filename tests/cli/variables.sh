@@ -27,7 +27,8 @@ says err 'cycles is not available here: this CPU has no'
 kl_nobody record -q --no-dump -v irq_ip -o "$work/n" -- true
 expect "-v of one that needs privilege" 1
 
-kl record -q --no-dump -e sched,syscalls -v rss,nice,comm -v state,in_irq,'cpu_*_time' -o trace -- ls /
+kl record -q --no-dump -e sched,syscalls -v rss,nice,comm -v state,in_irq,'cpu_*_time' -o trace -- \
+	sh -c 'ls /; sleep 0.01'
 expect "record -v" 0
 kl print trace
 says out ' sched_switch: .*\{rss=[0-9]+ nice=-?[0-9]+ comm=[^ ]+ state=[^ ]+ in_irq=0 cpu_user_time=[0-9]+ .*\}$'
