@@ -74,7 +74,10 @@ int fleet_list(const struct fleet_options *options)
 		status = read_kind(options, js, "head", all, add_head);
 	if (!status)
 		status = read_kind(options, js, "end", all, add_end);
-	json_object_foreach(all, key, row) fleet_print(row);
+	json_object_foreach(all, key, row)
+	{
+		fleet_print(row);
+	}
 	json_decref(all);
 	jsCtx_Destroy(js);
 	natsConnection_Destroy(nc);
