@@ -8,7 +8,7 @@
 
 struct state {
 	struct kl_csv *csv;
-	uint64_t without; /* events that have fields without a column */
+	_Atomic uint64_t without; /* events that have fields without a column */
 };
 
 static int init(struct cli_printer *printer)
@@ -30,7 +30,8 @@ static void add(struct cli_printer *printer, const struct kl_item *item)
 	struct state *state = printer->state;
 	unsigned int flags = printer->time == CLI_TIME_RELATIVE ? KL_SHOW_RELATIVE : 0;
 
-	state->without += !kl_csv_print(state->csv, &printer->buffer, flags, item);
+	if (!kl_csv_print(state->csv, &printer->buffer, flags, item))
+		state->without++;
 }
 
 static void finish(struct cli_printer *printer)
@@ -55,6 +56,7 @@ static void deinit(struct cli_printer *printer)
 const struct cli_format cli_format_csv = {
 	.name = "csv",
 	.has_columns = true,
+	.is_independent = true,
 	.init = init,
 	.add = add,
 	.finish = finish,

@@ -13,6 +13,8 @@
  * @is_relative: times count from the start unless --time requests otherwise
  * @has_columns: needs `events` of struct cli_origin
  * @has_colors: escape sequences may be added on a terminal
+ * @is_independent: what is appended depends on nothing but the item, so that several threads may
+ *                  call @add, each with a printer of its own
  * @init: write what precedes the first item; or NULL. Returns CLI_OK, or another status after a
  *        message
  * @add: append an item to the printer's buffer
@@ -26,6 +28,7 @@ struct cli_format {
 	bool is_relative;
 	bool has_columns;
 	bool has_colors;
+	bool is_independent;
 	int (*init)(struct cli_printer *printer);
 	void (*add)(struct cli_printer *printer, const struct kl_item *item);
 	void (*finish)(struct cli_printer *printer);

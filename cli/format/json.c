@@ -9,5 +9,6 @@ static void add(struct cli_printer *printer, const struct kl_item *item)
 
 const struct cli_format cli_format_json = {
 	.name = "json",
+	.is_independent = true,
 	.add = add,
 };

@@ -67,6 +67,20 @@ int cli_printer_init(struct cli_printer *printer);
 /* Print an item; it may stay in the buffer. Returns false if it cannot be written. */
 bool cli_printer_add(struct cli_printer *printer, const struct kl_item *item);
 
+/**
+ * cli_printer_add_all - print the rest of a trace
+ * @printer: printer
+ * @trace: read to its end
+ * @is_wanted: called with each item, in order; those for which it returns false are not printed
+ * @context: passed to it
+ *
+ * Uses all CPUs if the format allows it and there are enough items. Returns false if something
+ * cannot be written, or after an error message.
+ */
+bool cli_printer_add_all(struct cli_printer *printer, struct kl_trace *trace,
+			 bool (*is_wanted)(void *context, const struct kl_item *item),
+			 void *context);
+
 /* Write the contents of the buffer. */
 bool cli_printer_flush(struct cli_printer *printer);
 

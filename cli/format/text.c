@@ -72,5 +72,6 @@ const struct cli_format cli_format_text = {
 	.name = "text",
 	.is_relative = true,
 	.has_colors = true,
+	.is_independent = true,
 	.add = add,
 };

@@ -41,7 +41,7 @@ struct print {
 	const struct cli_command *command;
 	struct cli_printer printer;
 	const char *path;
-	char *events;
+	char *names;
 	uint64_t pid[PIDS_MAX];
 	unsigned int n_pids;
 	uint64_t cpu;
@@ -50,6 +50,7 @@ struct print {
 	bool raw_names;
 	uint8_t seen[KL_EV_IDS];
 	struct kl_filter *filter; /* NULL: all events */
+	uint64_t events, cpu_events, printed; /* so far: all, those of @cpu, and printed ones */
 };
 
 static void take_option(struct print *print, const struct cli_parser *parser, int key)
@@ -67,8 +68,7 @@ static void take_option(struct print *print, const struct cli_parser *parser, in
 		print->raw_names = true;
 		break;
 	case 'e':
-		print->events = print->events ? cli_format("%s,%s", print->events, arg) :
-						parser->arg;
+		print->names = print->names ? cli_format("%s,%s", print->names, arg) : parser->arg;
 		break;
 	case 'i':
 		print->path = arg;
@@ -108,7 +108,7 @@ static bool is_named(const struct print *print, const struct kl_event *event)
 }
 
 /* Losses pass all filters but --cpu: they may have hidden matching events. */
-static bool is_wanted(struct print *print, const struct kl_item *item)
+static bool is_wanted(const struct print *print, const struct kl_item *item)
 {
 	const struct kl_event *event = item->event;
 
@@ -132,41 +132,41 @@ static void look_ahead(struct print *print, struct kl_trace *trace)
 }
 
 /* Report that the options leave nothing: empty output looks like an empty trace. */
-static void note_nothing(const struct print *print, uint64_t events, uint64_t cpu_events)
+static void note_nothing(const struct print *print)
 {
 	char number[CLI_NUMBER_MAX];
 
-	if (!events)
+	if (!print->events)
 		cli_note("the trace has no events");
-	else if (!cpu_events)
+	else if (!print->cpu_events)
 		cli_note("the trace has no events of CPU %llu", (unsigned long long)print->cpu);
 	else if (print->from_ns)
 		cli_note("none of the trace's events matches the options");
 	else
 		cli_note("none of the trace's %s events matches the options",
-			 cli_print_count(number, events));
+			 cli_print_count(number, print->events));
+}
+
+static bool choose(void *context, const struct kl_item *item)
+{
+	struct print *print = context;
+	bool wanted = is_wanted(print, item);
+
+	if (item->kind == KL_ITEM_EVENT) {
+		print->events++;
+		print->cpu_events += print->cpu == UINT64_MAX || item->event->cpu == print->cpu;
+		print->printed += wanted;
+	}
+	return wanted;
 }
 
 static bool print_items(struct print *print, struct kl_trace *trace)
 {
-	uint64_t events = 0, cpu_events = 0, printed = 0;
-	struct kl_item item;
-	bool good = true;
+	bool good = cli_printer_add_all(&print->printer, trace, choose, print);
 
-	while (good && kl_trace_next(trace, &item) > 0) {
-		bool wanted = is_wanted(print, &item);
-
-		if (item.kind == KL_ITEM_EVENT) {
-			events++;
-			cpu_events += print->cpu == UINT64_MAX || item.event->cpu == print->cpu;
-			printed += wanted;
-		}
-		if (wanted)
-			good = cli_printer_add(&print->printer, &item);
-	}
 	good = cli_printer_deinit(&print->printer) && good;
-	if (good && !printed)
-		note_nothing(print, events, cpu_events);
+	if (good && !print->printed)
+		note_nothing(print);
 	return good;
 }
 
@@ -177,9 +177,9 @@ static int print_trace(struct print *print)
 
 	if (!trace)
 		return CLI_FAILED;
-	if (print->events)
-		print->filter = kl_filter_create(kl_trace_schema(trace), print->events);
-	if (print->events && !print->filter) {
+	if (print->names)
+		print->filter = kl_filter_create(kl_trace_schema(trace), print->names);
+	if (print->names && !print->filter) {
 		cli_usage_message("Try: kernlens report events TRACE", kl_error_text());
 		status = CLI_USAGE;
 		goto close;

@@ -79,7 +79,9 @@ const char *kl_cgroups_get(struct kl_cgroups *cgroups, uint64_t id)
 
 	if (!cgroups || !id || cgroups->table.count >= KL_CGROUPS_MAX)
 		return NULL;
-	entry = kl_hash_get(&cgroups->table, id);
+	/* What has no source is only read, by several threads. */
+	entry = cgroups->find ? kl_hash_get(&cgroups->table, id) :
+				kl_hash_find(&cgroups->table, id);
 	if (entry && !entry->path && cgroups->find) {
 		cgroups->find(cgroups, cgroups->data);
 		entry = kl_hash_get(&cgroups->table, id);

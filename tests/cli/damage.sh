@@ -52,6 +52,8 @@ damaged gone && rm gone/cpu0
 accounts "a stream is removed" gone "$fired"
 kl report gone
 says out 'files of 1 of [0-9]+ CPUs missing' "report names the CPU whose file is missing"
+check "one thread prints as much as several" bash -c '
+	"$1" print gone | cmp - <(taskset -c 0 "$1" print gone)' _ "$kernlens"
 kl print gone
 says out '^CPU 0: [0-9]+ events are in damaged or missing blocks \(' "print says what is missing"
 says err 'in damaged or missing blocks' "and its sum"

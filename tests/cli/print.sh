@@ -28,6 +28,23 @@ check "--cpu chooses" jq -e -s 'all(.[]; .cpu == 0)' "$work/out"
 kl print t --json --from 0.01 --to 0.02
 check "--from and --to choose" jq -e -s 'all(.[]; .since_ns >= 10000000 and .since_ns <= 20000000)' "$work/out"
 
+# Several threads print what one does, with names of addresses, stack traces and cgroups.
+kl record -q -o many -e 'syscalls,sched_switch:stack,timer_start' -v cgroup,rss,user_ip -- \
+	sh -c 'i=0; while [ $i -lt 20 ]; do i=$((i+1)); ls -l /usr/bin >/dev/null; done'
+expect "a trace of thousands of events" 0
+check "it has them" test "$("$kernlens" report --json many | jq .records)" -gt 5000
+for options in '' --json '--format csv' '-e sched_switch,timer_start' '--from 0.01 --to 0.1'; do
+	# shellcheck disable=SC2086
+	check "with one CPU, print $options prints the same" bash -c '
+		trace=$1 && shift
+		taskset -c 0 "$@" "$trace" >one && test -s one &&
+			for i in 1 2 3; do "$@" "$trace" | cmp - one || exit; done' _ many "$kernlens" print $options
+done
+check "print ends with what reads it" bash -c '
+	"$1" print many 2>err | head -n 1 | grep -q "^\[" && test ! -s err' _ "$kernlens"
+"$kernlens" print many >/dev/full 2>err
+check "and reports a full disk" grep -q 'cannot write: No space left on device' err
+
 kl report t
 expect "report" 0
 says out '^records +[0-9,]+$'

@@ -63,6 +63,7 @@
 #include <kernlens/timeline.h>
 #include <kernlens/timeline_index.h>
 #include <kernlens/trace_folder.h>
+#include <kernlens/trace_items.h>
 #include <kernlens/trace_place.h>
 #include <kernlens/watch.h>
 #include <kernlens/why.h>
