@@ -101,6 +101,10 @@ struct cli_analysis_ops {
 		kl_##kind##_report_destroy(report);                      \
 	}
 
+/* And all that a report's file has under these names. */
+#define CLI_ANALYSIS_OWN_FUNCTIONS \
+	.create = create, .add = add, .missing = missing, .fill = fill, .destroy = destroy
+
 extern const struct cli_analysis_ops cli_analysis_sched, cli_analysis_io, cli_analysis_irq,
 	cli_analysis_states, cli_analysis_mm, cli_analysis_net;
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* kernlens pack: pack a recorded trace into one file. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "../base/common.h"
 #include "../base/numbers.h"
 #include "../base/output.h"
@@ -10,63 +7,51 @@
 #include "pack.h"
 
 enum {
-	KEY_FORCE = CLI_KEY_OWN,
-	KEY_LEVEL,
+	KEY_LEVEL = CLI_PACK_OWN,
 };
 
 #define LEVEL_DEFAULT 6
 
 static const struct cli_option options[] = {
 	{ 'o', "output", "FILE", "file to write (default: the name of the trace, and .klp)" },
-	{ KEY_FORCE, "force", NULL, "replace an existing file" },
+	{ CLI_PACK_FORCE, "force", NULL, "replace an existing file" },
 	{ KEY_LEVEL, "level", "N", "from 1 (fast) to 19 (small) (6)" },
 	{ 'i', "input", "TRACE", "trace directory" },
 	{},
 };
 
-static int run(const char *path, const char *output, bool force, int level)
+static int run(const struct cli_pack *pack, int level)
 {
 	struct kl_pack_counts counts;
 	int error;
 
 	cli_busy("packing the trace");
-	error = kl_pack_trace(path, output, force, level, &counts);
+	error = kl_pack_trace(pack->path, pack->output, pack->force, level, &counts);
 	cli_busy(NULL);
-	return error ? cli_pack_error(error) : cli_pack_print(output, &counts);
+	return error ? cli_pack_error(error) : cli_pack_print(pack->output, &counts);
 }
 
 static int exec_pack(const struct cli_command *self, int argc, char **argv)
 {
-	char *path = NULL, *output = NULL;
+	struct cli_pack pack = { .path = NULL };
 	uint64_t level = LEVEL_DEFAULT;
 	struct cli_parser parser;
-	bool force = false;
 	int key, status;
 
 	cli_parser_init(&parser, self, argc, argv);
-	while ((key = cli_parse(&parser))) {
-		if (key == 'o')
-			output = cli_format("%s", parser.arg);
-		else if (key == KEY_FORCE)
-			force = true;
-		else if (key == KEY_LEVEL)
+	while ((key = cli_parse(&parser)))
+		if (!cli_pack_option(&pack, &parser, key))
 			level = cli_take_level(&parser, level);
-		else if (key == 'i')
-			path = cli_format("%s", parser.arg);
-	}
-	if (parser.n_words + !!path > 1)
+	if (!cli_pack_word(&pack, &parser))
 		cli_usage_error(self, "too many arguments; expected one trace");
-	if (parser.n_words)
-		path = cli_format("%s", parser.words[0]);
-	if (!path)
-		path = cli_latest_trace();
-	if (!path)
+	if (!pack.path)
+		pack.path = cli_latest_trace();
+	if (!pack.path)
 		cli_usage_error(self, "no trace given, and none that record has named is here");
-	if (!output)
-		output = cli_trace_name(path, "", CLI_PACK_SUFFIX);
-	status = run(path, output, force, (int)level);
-	free(path);
-	free(output);
+	if (!pack.output)
+		pack.output = cli_trace_name(pack.path, "", CLI_PACK_SUFFIX);
+	status = run(&pack, (int)level);
+	cli_pack_free(&pack);
 	return status;
 }
 

@@ -1,12 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Names of outputs, results and errors of `kernlens pack` and `kernlens unpack`. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/cli.h"
 #include "../base/common.h"
 #include "../base/output.h"
 #include "pack.h"
+
+bool cli_pack_option(struct cli_pack *pack, const struct cli_parser *parser, int key)
+{
+	switch (key) {
+	case 'o':
+		free(pack->output);
+		pack->output = cli_format("%s", parser->arg);
+		return true;
+	case 'i':
+		free(pack->path);
+		pack->path = cli_format("%s", parser->arg);
+		return true;
+	case CLI_PACK_FORCE:
+		pack->force = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool cli_pack_word(struct cli_pack *pack, const struct cli_parser *parser)
+{
+	if (parser->n_words + !!pack->path > 1)
+		return false;
+	if (parser->n_words)
+		pack->path = cli_format("%s", parser->words[0]);
+	return true;
+}
+
+void cli_pack_free(struct cli_pack *pack)
+{
+	free(pack->path);
+	free(pack->output);
+}
 
 char *cli_trace_name(const char *path, const char *without, const char *with)
 {

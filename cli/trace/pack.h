@@ -4,8 +4,35 @@
 #define KL_CLI_TRACE_PACK_H
 
 #include <kernlens/internal.h>
+#include "../base/cli.h"
 
 #define CLI_PACK_SUFFIX ".klp"
+
+/* Keys of options; those of one of the commands begin with CLI_PACK_OWN. */
+enum {
+	CLI_PACK_FORCE = CLI_KEY_OWN,
+	CLI_PACK_OWN,
+};
+
+/**
+ * struct cli_pack - what both commands are given
+ * @path: trace or pack; NULL: not given
+ * @output: NULL: not given
+ * @force: replace an existing one
+ */
+struct cli_pack {
+	char *path;
+	char *output;
+	bool force;
+};
+
+/* Take an option if it is -o, -i or --force. Returns false if it is another. */
+bool cli_pack_option(struct cli_pack *pack, const struct cli_parser *parser, int key);
+
+/* After the options: take the word, if there is one. Returns false if there are too many. */
+bool cli_pack_word(struct cli_pack *pack, const struct cli_parser *parser);
+
+void cli_pack_free(struct cli_pack *pack);
 
 /**
  * cli_trace_name - the last part of a path, to name an output after it

@@ -186,9 +186,5 @@ const struct cli_analysis_ops cli_analysis_io = {
 	.name = "io",
 	.events =
 		"block_rq_insert,block_rq_issue,block_rq_complete,block_rq_requeue,block_rq_merge",
-	.create = create,
-	.add = add,
-	.missing = missing,
-	.fill = fill,
-	.destroy = destroy,
+	CLI_ANALYSIS_OWN_FUNCTIONS,
 };

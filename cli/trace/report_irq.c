@@ -188,9 +188,5 @@ static void *create(const struct cli_analysis *a)
 const struct cli_analysis_ops cli_analysis_irq = {
 	.name = "irq",
 	.events = "'irq_*,x86_irq_vectors_*'",
-	.create = create,
-	.add = add,
-	.missing = missing,
-	.fill = fill,
-	.destroy = destroy,
+	CLI_ANALYSIS_OWN_FUNCTIONS,
 };

@@ -178,9 +178,5 @@ const struct cli_analysis_ops cli_analysis_mm = {
 	.name = "mm",
 	.events = "'x86_exceptions_page_fault_*,mm_vmscan_*,mm_compaction_*,mark_victim' "
 		  "-v min_faults,maj_faults",
-	.create = create,
-	.add = add,
-	.missing = missing,
-	.fill = fill,
-	.destroy = destroy,
+	CLI_ANALYSIS_OWN_FUNCTIONS,
 };

@@ -208,10 +208,6 @@ static int finish(void *report, const struct cli_analysis *a)
 const struct cli_analysis_ops cli_analysis_net = {
 	.name = "net",
 	.events = "net",
-	.create = create,
-	.add = add,
-	.missing = missing,
 	.finish = finish,
-	.fill = fill,
-	.destroy = destroy,
+	CLI_ANALYSIS_OWN_FUNCTIONS,
 };

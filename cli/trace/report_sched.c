@@ -140,10 +140,6 @@ static int finish(void *report, const struct cli_analysis *a)
 const struct cli_analysis_ops cli_analysis_sched = {
 	.name = "sched",
 	.events = "sched_switch,sched_wakeup,sched_wakeup_new,sched_waking",
-	.create = create,
-	.add = add,
-	.missing = missing,
 	.finish = finish,
-	.fill = fill,
-	.destroy = destroy,
+	CLI_ANALYSIS_OWN_FUNCTIONS,
 };

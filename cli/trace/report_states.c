@@ -184,10 +184,6 @@ const struct cli_analysis_ops cli_analysis_states = {
 	.name = "states",
 	.events = "sched_switch,sched_wakeup,sched_wakeup_new,sched_waking,sched_process_fork",
 	.svg = true,
-	.create = create,
-	.add = add,
-	.missing = missing,
 	.finish = finish,
-	.fill = fill,
-	.destroy = destroy,
+	CLI_ANALYSIS_OWN_FUNCTIONS,
 };

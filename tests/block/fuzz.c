@@ -337,23 +337,10 @@ static bool ask(void)
 	return true;
 }
 
-static const char *refusal_name(uint32_t refusal)
-{
-	switch (refusal) {
-#define KL_SPLICE_REFUSAL(id, name, help) \
-	case id:                          \
-		return #name;
-#include "../../uapi/block_refusals.def"
-#undef KL_SPLICE_REFUSAL
-	}
-	return "other errors";
-}
-
 int main(int argc, char **argv)
 {
 	uint64_t plans = argc > 1 ? strtoull(argv[1], NULL, 0) : 2000;
 	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
-	struct kl_abi_session session = { .size = sizeof(session) };
 	bool taken_back = true;
 	int anchor;
 
@@ -361,14 +348,9 @@ int main(int argc, char **argv)
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	state = state * 0x9e3779b97f4a7c15 | 1;
 	blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;
-	if (!blocks || !text_read(symbols, &text)) {
-		fprintf(stderr, "%s\n", kl_error_text());
+	anchor = begin_with_anchor(symbols, blocks, &text);
+	if (anchor < 0)
 		return 2;
-	}
-	device = open(KL_DEVICE_PATH, O_RDWR);
-	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
-	anchor = anchor_open(symbols, blocks);
-	unit_check(anchor >= 0, "another with a splice");
 	while (sum.asked < plans && taken_back)
 		taken_back = ask();
 	printf("# %" PRIu64 " plans: %" PRIu64 " accepted, of %" PRIu64

@@ -304,4 +304,38 @@ static inline bool text_is(const struct kl_symbols *symbols, struct kl_blocks *b
 	return !wrong;
 }
 
+/* "text", "window" ...: the name of a row of block_refusals.def. */
+static inline const char *refusal_name(uint32_t refusal)
+{
+	switch (refusal) {
+#define KL_SPLICE_REFUSAL(id, name, help) \
+	case id:                          \
+		return #name;
+#include "../../uapi/block_refusals.def"
+#undef KL_SPLICE_REFUSAL
+	}
+	return "other errors";
+}
+
+/*
+ * Read the text, open the device with a session, and another session with a splice, which the first
+ * must leave alone. Returns the other's descriptor, or -1 after a message.
+ */
+static inline int begin_with_anchor(const struct kl_symbols *symbols, struct kl_blocks *blocks,
+				    struct text *text)
+{
+	struct kl_abi_session session = { .size = sizeof(session) };
+	int anchor;
+
+	if (!blocks || !text_read(symbols, text)) {
+		fprintf(stderr, "%s\n", kl_error_text());
+		return -1;
+	}
+	device = open(KL_DEVICE_PATH, O_RDWR);
+	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
+	anchor = anchor_open(symbols, blocks);
+	unit_check(anchor >= 0, "another with a splice");
+	return anchor;
+}
+
 #endif /* KL_TESTS_BLOCK_PLAN_H */

@@ -586,17 +586,11 @@ int main(int argc, char **argv)
 {
 	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
 	struct kl_blocks *blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;
-	struct kl_abi_session session = { .size = sizeof(session) };
 	int anchor;
 
-	if (!blocks || !text_read(symbols, &text)) {
-		fprintf(stderr, "%s\n", kl_error_text());
+	anchor = begin_with_anchor(symbols, blocks, &text);
+	if (anchor < 0)
 		return 2;
-	}
-	device = open(KL_DEVICE_PATH, O_RDWR);
-	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
-	anchor = anchor_open(symbols, blocks);
-	unit_check(anchor >= 0, "another with a splice");
 	if (argc > 1) {
 		check_lockdown(symbols, blocks);
 		return unit_end();

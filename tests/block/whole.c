@@ -76,18 +76,6 @@ static long meminfo(const char *field)
 	return kib;
 }
 
-static const char *refusal_name(uint32_t refusal)
-{
-	switch (refusal) {
-#define KL_SPLICE_REFUSAL(id, name, help) \
-	case id:                          \
-		return #name;
-#include "../../uapi/block_refusals.def"
-#undef KL_SPLICE_REFUSAL
-	}
-	return "?";
-}
-
 static void note_refusal(struct kl_blocks *blocks, const struct kl_abi_splice *params, uint32_t at)
 {
 	const struct kl_abi_window *w = &plan.window[params->bad];
@@ -299,7 +287,6 @@ int main(int argc, char **argv)
 	uint32_t windows = argc > 1 ? atoi(argv[1]) : 4000, every = argc > 2 ? atoi(argv[2]) : 1;
 	struct kl_symbols *symbols = kl_symbols_open("/proc/kallsyms");
 	struct kl_blocks *blocks = symbols ? kl_blocks_open(NULL, symbols) : NULL;
-	struct kl_abi_session session = { .size = sizeof(session) };
 	struct kl_abi_unsplice unsplice = { .size = sizeof(unsplice) };
 	struct kl_block_function f;
 	double began;
@@ -307,17 +294,16 @@ int main(int argc, char **argv)
 	long memory;
 
 	own.address = symbols ? symbol_address(symbols, "__x64_sys_getppid") : 0;
-	if (!blocks || !own.address || !windows || !every || !text_read(symbols, &text)) {
+	if (!own.address || !windows || !every) {
 		fprintf(stderr, "%s\n", kl_error_text());
 		return 2;
 	}
+	anchor = begin_with_anchor(symbols, blocks, &text);
+	if (anchor < 0)
+		return 2;
 	kl_blocks_function(blocks, kl_blocks_find(blocks, own.address), &f);
 	own.bytes = f.bytes;
 	part = argc > 3 ? atoi(argv[3]) & 1 : 0;
-	device = open(KL_DEVICE_PATH, O_RDWR);
-	unit_check(device >= 0 && !device_call(KL_IOC_SESSION, &session), "a session");
-	anchor = anchor_open(symbols, blocks);
-	unit_check(anchor >= 0, "another with a splice");
 	anchor_address = symbol_address(symbols, "__x64_sys_getpgid");
 	only_look = true;
 	unit_check(splice_whole(blocks, windows, 1) && !sum.refused,

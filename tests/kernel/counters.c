@@ -72,17 +72,11 @@ static int open_session(void)
 
 static void fire(int stimulus, u64 records, u32 cpus)
 {
-	struct kls_plan plan = {
-		.records = records,
-		.cpus = (1ull << cpus) - 1,
-		.nested = 5,
-		.burst = 3000,
-		.softirq_every = 31,
-		.irq_every = 29,
-		.nmi_every = 37,
-		.timer_us = 500,
-	};
+	struct kls_plan plan = fire_mixed(records, cpus);
 
+	plan.softirq_every = 31;
+	plan.irq_every = 29;
+	plan.nmi_every = 37;
 	fire_all(stimulus, &plan);
 }
 

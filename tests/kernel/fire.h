@@ -18,6 +18,21 @@ static inline struct kls_counts fire_counts(int stimulus)
 	return counts;
 }
 
+/* Records in tasks, which softirqs, interrupts, timers and NMIs interrupt. */
+static inline struct kls_plan fire_mixed(u64 records, u32 cpus)
+{
+	return (struct kls_plan){
+		.records = records,
+		.cpus = (1ull << cpus) - 1,
+		.nested = 5,
+		.burst = 3000,
+		.softirq_every = 97,
+		.irq_every = 61,
+		.nmi_every = 151,
+		.timer_us = 500,
+	};
+}
+
 /* Runs the whole plan to its end. */
 static inline struct kls_counts fire_all(int stimulus, const struct kls_plan *plan)
 {

@@ -129,16 +129,7 @@ static bool find_handler(int fd, const char *name, struct kl_abi_handler_info *i
 
 static struct kls_counts fire(u32 cpus)
 {
-	struct kls_plan plan = {
-		.records = 30000,
-		.cpus = (1ull << cpus) - 1,
-		.nested = 5,
-		.burst = 3000,
-		.softirq_every = 97,
-		.irq_every = 61,
-		.nmi_every = 151,
-		.timer_us = 500,
-	};
+	struct kls_plan plan = fire_mixed(30000, cpus);
 
 	return fire_all(stimulus, &plan);
 }

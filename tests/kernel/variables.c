@@ -264,19 +264,10 @@ static int open_session(const struct scenario *sc, u32 flags, struct kl_abi_sess
 
 static void fire(int stimulus, u64 records, u32 cpus)
 {
-	struct kls_plan plan = {
-		.records = records,
-		.cpus = (1ull << cpus) - 1,
-		.nested = 5,
-		.burst = 3000,
-		.softirq_every = 97,
-		.irq_every = 61,
-		.nmi_every = 151,
-		.timer_us = 500,
-		.string_every = 13,
-		.vary = 1,
-	};
+	struct kls_plan plan = fire_mixed(records, cpus);
 
+	plan.string_every = 13;
+	plan.vary = 1;
 	fire_all(stimulus, &plan);
 }
 

@@ -36,24 +36,8 @@ static struct kl_trace_info info;
 
 void pack_init(void)
 {
-	struct kl_schema *tables = kl_schema_create();
-	struct kl_buffer text = { 0 };
-
-	kl_trace_info_init(&info);
-	for (int i = 0; i < 16; i++)
-		info.uuid[i] = 0x10 + i; /* as synth_init() */
-	kl_timebase_init(&info.timebase, KL_CLOCK_TSC, HZ, 1700000000, 1000);
-	kl_metadata_write(&text, tables, &info);
 	/* A single system call's events would do, too; none keeps packs small. */
-	text.length = strstr(text.data, "\nevent {") + 1 - text.data;
-	kl_buffer_add_string(&text, events);
-	schema = kl_metadata_parse(text.data, text.length, &info);
-	if (!schema) {
-		fprintf(stderr, "%s\n", kl_error_text());
-		abort();
-	}
-	kl_buffer_deinit(&text);
-	kl_schema_destroy(tables);
+	schema = synth_schema(events, HZ, &info);
 }
 
 void pack_deinit(void)

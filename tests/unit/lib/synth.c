@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Makes blocks of records for the tests, using only struct kl_abi_block. */
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 #include <unistd.h>
 
 #include "synth.h"
+
+#define US 1000ull /* of a clock that counts ns */
 
 void synth_init(struct synth *s, const struct kl_schema *schema, uint32_t cpu)
 {
@@ -140,6 +143,54 @@ void synth_end(struct synth *s, uint64_t time)
 	block->events_discarded = s->discarded;
 	s->records += s->count;
 	s->seq++;
+}
+
+static void add_call(struct synth *s, const char *event, uint64_t time,
+		     const struct synth_arg *args)
+{
+	if (!synth_add(s, event, time, args))
+		abort();
+}
+
+void synth_calls(struct synth *s, uint64_t begin)
+{
+	add_call(s, "syscall_exit_close", begin + 0 * US, ARGS(NUMBER(0)));
+	add_call(s, "syscall_entry_openat", begin + 10 * US,
+		 ARGS(NUMBER(-100), BYTES("/etc/passwd"), NUMBER(O_RDONLY | O_CLOEXEC), NUMBER(0)));
+	add_call(s, "syscall_exit_openat", begin + 22 * US, ARGS(NUMBER(3)));
+	add_call(s, "syscall_entry_read", begin + 30 * US,
+		 ARGS(NUMBER(3), NUMBER(0x7ffd0000), NUMBER(832)));
+	synth_task(s, 20, 20, "two");
+	add_call(s, "syscall_entry_openat", begin + 31 * US,
+		 ARGS(NUMBER(-100), BYTES("/none"), NUMBER(O_WRONLY | O_CREAT), NUMBER(0644)));
+	add_call(s, "syscall_exit_openat", begin + 41 * US, ARGS(NUMBER(-2)));
+	synth_task(s, 11, 10, "one");
+	add_call(s, "syscall_exit_read", begin + 50 * US, ARGS(NUMBER(832)));
+	add_call(s, "syscall_entry_read", begin + 60 * US, ARGS(NUMBER(3), NUMBER(0), NUMBER(1)));
+	add_call(s, "syscall_exit_read", begin + 61 * US, ARGS(NUMBER(0)));
+	add_call(s, "syscall_entry_exit_group", begin + 70 * US, ARGS(NUMBER(0)));
+}
+
+struct kl_schema *synth_schema(const char *events, uint64_t hz, struct kl_trace_info *info)
+{
+	struct kl_schema *tables = kl_schema_create(), *schema;
+	struct kl_buffer text = { 0 };
+
+	kl_trace_info_init(info);
+	for (int i = 0; i < 16; i++)
+		info->uuid[i] = 0x10 + i; /* as synth_init() */
+	kl_timebase_init(&info->timebase, KL_CLOCK_TSC, hz, 1700000000, 1000);
+	kl_metadata_write(&text, tables, info);
+	text.length = strstr(text.data, "\nevent {") + 1 - text.data;
+	kl_buffer_add_string(&text, events);
+	schema = kl_metadata_parse(text.data, text.length, info);
+	if (!schema) {
+		fprintf(stderr, "%s\n", kl_error_text());
+		abort();
+	}
+	kl_buffer_deinit(&text);
+	kl_schema_destroy(tables);
+	return schema;
 }
 
 char *synth_directory(void)

@@ -51,8 +51,19 @@ bool synth_add(struct synth *synth, const char *event, uint64_t time, const stru
 /* A sched_switch, which must fit. */
 void synth_switch(struct synth *synth, uint64_t time, const char *from, int prev, const char *to,
 		  int next);
+/*
+ * System calls of threads 11 of process 10, in which the calls before end in the middle, and 20, in
+ * the first 70 us after @begin. The clock counts ns.
+ */
+void synth_calls(struct synth *synth, uint64_t begin);
 /* Completes the block; the next begin has the next number. */
 void synth_end(struct synth *synth, uint64_t time);
+
+/*
+ * A schema with no events but those that @events declares, in the language of metadata: such
+ * metadata is short. @info is of a trace with it, and of the same UUID as blocks of synth_init().
+ */
+struct kl_schema *synth_schema(const char *events, uint64_t hz, struct kl_trace_info *info);
 
 /* An empty directory of its own, removed by synth_remove(). */
 char *synth_directory(void);

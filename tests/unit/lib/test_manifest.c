@@ -62,24 +62,6 @@ static struct kl_schema *schema;
 static struct kl_trace_info info;
 static struct synth *synths;
 
-/* A schema with a single event, as metadata is read after each damage. */
-static void make_schema(void)
-{
-	struct kl_schema *tables = kl_schema_create();
-	struct kl_buffer text = { 0 };
-
-	kl_trace_info_init(&info);
-	for (int i = 0; i < 16; i++)
-		info.uuid[i] = 0x10 + i; /* as synth_init() */
-	kl_timebase_init(&info.timebase, KL_CLOCK_TSC, HZ, 1700000000, 1000);
-	kl_metadata_write(&text, tables, &info);
-	text.length = strstr(text.data, "\nevent {") + 1 - text.data;
-	kl_buffer_add_string(&text, numbered);
-	schema = kl_metadata_parse(text.data, text.length, &info);
-	kl_buffer_deinit(&text);
-	kl_schema_destroy(tables);
-}
-
 static unsigned int random_below(unsigned int n)
 {
 	return (unsigned int)rand() % n;
@@ -599,7 +581,8 @@ int main(void)
 	unsigned int runs = getenv("KL_RUNS") ? (unsigned int)atoi(getenv("KL_RUNS")) : 100;
 
 	srand(getenv("KL_SEED") ? (unsigned int)atoi(getenv("KL_SEED")) : 1);
-	make_schema();
+	/* A single event, as metadata is read after each damage. */
+	schema = synth_schema(numbered, HZ, &info);
 	if (!unit_result(schema, "a schema with one event", kl_error_text()))
 		return unit_end();
 	synths = calloc(CPUS, sizeof(*synths));

@@ -238,20 +238,7 @@ static void make_calls(void)
 {
 	synth_begin(s, BEGIN);
 	synth_task(s, 11, 10, "one");
-	add("syscall_exit_close", 0, ARGS(NUMBER(0)));
-	add("syscall_entry_openat", 10,
-	    ARGS(NUMBER(-100), BYTES("/etc/passwd"), NUMBER(O_RDONLY | O_CLOEXEC), NUMBER(0)));
-	add("syscall_exit_openat", 22, ARGS(NUMBER(3)));
-	add("syscall_entry_read", 30, ARGS(NUMBER(3), NUMBER(0x7ffd0000), NUMBER(832)));
-	synth_task(s, 20, 20, "two");
-	add("syscall_entry_openat", 31,
-	    ARGS(NUMBER(-100), BYTES("/none"), NUMBER(O_WRONLY | O_CREAT), NUMBER(0644)));
-	add("syscall_exit_openat", 41, ARGS(NUMBER(-2)));
-	synth_task(s, 11, 10, "one");
-	add("syscall_exit_read", 50, ARGS(NUMBER(832)));
-	add("syscall_entry_read", 60, ARGS(NUMBER(3), NUMBER(0), NUMBER(1)));
-	add("syscall_exit_read", 61, ARGS(NUMBER(0)));
-	add("syscall_entry_exit_group", 70, ARGS(NUMBER(0)));
+	synth_calls(s, BEGIN);
 }
 
 static const struct kl_syscall_row *find_call(const struct kl_syscall_row *rows, size_t n, int pid,

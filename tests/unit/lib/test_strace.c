@@ -70,20 +70,7 @@ static void expect(unsigned int flags, const char *expected, const char *name)
 static void test_calls(void)
 {
 	begin(11);
-	add("syscall_exit_close", 0, ARGS(NUMBER(0)));
-	add("syscall_entry_openat", 10,
-	    ARGS(NUMBER(-100), BYTES("/etc/passwd"), NUMBER(O_RDONLY | O_CLOEXEC), NUMBER(0)));
-	add("syscall_exit_openat", 22, ARGS(NUMBER(3)));
-	add("syscall_entry_read", 30, ARGS(NUMBER(3), NUMBER(0x7ffd0000), NUMBER(832)));
-	synth_task(s, 20, 20, "two");
-	add("syscall_entry_openat", 31,
-	    ARGS(NUMBER(-100), BYTES("/none"), NUMBER(O_WRONLY | O_CREAT), NUMBER(0644)));
-	add("syscall_exit_openat", 41, ARGS(NUMBER(-2)));
-	synth_task(s, 11, 10, "one");
-	add("syscall_exit_read", 50, ARGS(NUMBER(832)));
-	add("syscall_entry_read", 60, ARGS(NUMBER(3), NUMBER(0), NUMBER(1)));
-	add("syscall_exit_read", 61, ARGS(NUMBER(0)));
-	add("syscall_entry_exit_group", 70, ARGS(NUMBER(0)));
+	synth_calls(s, BEGIN);
 	expect(0,
 	       "11    <... close resumed>)              = 0\n"
 	       "11    openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY|O_CLOEXEC) = 3 <0.000012>\n"
