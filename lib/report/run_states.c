@@ -130,9 +130,7 @@ struct kl_states_report *kl_states_report_create(const struct kl_schema *schema,
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	kl_tasks_init(&report->tasks, schema, add_span, report);
-	report->tasks.partial = partial;
-	report->tasks.begin_ns = begin_ns;
+	kl_tasks_init(&report->tasks, schema, partial, begin_ns, add_span, report);
 	report->counts.slice_ns = FIRST_SLICE_NS;
 	return report;
 }

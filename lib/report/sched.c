@@ -108,9 +108,7 @@ struct kl_sched_report *kl_sched_report_create(const struct kl_schema *schema, b
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	kl_tasks_init(&report->tasks, schema, add_span, report);
-	report->tasks.partial = partial;
-	report->tasks.begin_ns = begin_ns;
+	kl_tasks_init(&report->tasks, schema, partial, begin_ns, add_span, report);
 	kl_histogram_init(&report->totals.wakeups, NS_PER_US);
 	kl_histogram_init(&report->totals.preempted, NS_PER_US);
 	return report;

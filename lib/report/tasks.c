@@ -51,10 +51,12 @@ struct number_of {
 	uint64_t number;
 };
 
-void kl_tasks_init(struct kl_tasks *tasks, const struct kl_schema *schema, kl_tasks_fn span,
-		   void *context)
+void kl_tasks_init(struct kl_tasks *tasks, const struct kl_schema *schema, bool partial,
+		   uint64_t begin_ns, kl_tasks_fn span, void *context)
 {
 	memset(tasks, 0, sizeof(*tasks));
+	tasks->partial = partial;
+	tasks->begin_ns = begin_ns;
 	tasks->span = span;
 	tasks->context = context;
 	tasks->by_tid.size = sizeof(struct number_of);

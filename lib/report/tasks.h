@@ -90,9 +90,9 @@ struct kl_tasks {
 	uint64_t losses;
 };
 
-/* Start. @tasks is overwritten; then set @partial, and @begin_ns if it is known. */
-void kl_tasks_init(struct kl_tasks *tasks, const struct kl_schema *schema, kl_tasks_fn span,
-		   void *context);
+/* Start. @tasks is overwritten; the other arguments are its members. */
+void kl_tasks_init(struct kl_tasks *tasks, const struct kl_schema *schema, bool partial,
+		   uint64_t begin_ns, kl_tasks_fn span, void *context);
 void kl_tasks_deinit(struct kl_tasks *tasks);
 
 /* Add an item of the trace. Returns 0, -ENOMEM, or what @span returned. */
