@@ -196,6 +196,7 @@ SERVICES := kernlens-watch.service kernlens-history.service kernlens-serve.servi
 	kernlens-recorder.service kernlens-crash.service kernlens-ship.service
 DASHBOARDS := $(DESTDIR)$(PREFIX)/share/kernlens/grafana
 SERVERS := $(DESTDIR)$(PREFIX)/share/kernlens/nats
+DATABASES := $(DESTDIR)$(PREFIX)/share/kernlens/clickhouse
 # What the command starts.
 PROGRAMS := $(DESTDIR)$(PREFIX)/libexec/kernlens
 # Scripts for debuggers, and what makes gdb load them when it starts.
@@ -217,7 +218,7 @@ UAPI_INSTALLED = $(wildcard uapi/*.h) uapi/events.def uapi/handlers.def uapi/set
 # removes them.
 FOLDERS = $(BIN) $(PKGCONFIG_FILES) $(PYTHON_PACKAGE) $(HEADERS)/uapi $(MAN)/man1 $(MAN)/man5 $(MAN)/man7 \
 	$(BASH_COMPLETIONS) $(FISH_COMPLETIONS) $(ZSH_COMPLETIONS) $(MODULE_SOURCE) $(UNITS) $(DASHBOARDS) \
-	$(SERVERS) $(PROGRAMS) $(DEBUGGERS) $(dir $(SYSUSERS) $(UDEV) $(RULES) $(MODPROBE) $(MOTD) $(GDBINIT))
+	$(SERVERS) $(DATABASES) $(PROGRAMS) $(DEBUGGERS) $(dir $(SYSUSERS) $(UDEV) $(RULES) $(MODPROBE) $(MOTD) $(GDBINIT))
 FOLDERS_MADE := $(DESTDIR)$(PREFIX)/share/kernlens/folders
 # Installs what comes through a pipe, readable whatever the umask is.
 PUT := install -m 644 /dev/stdin
@@ -246,6 +247,8 @@ install: library command install-module
 		sed 's|@PREFIX@|$(PREFIX)|' packaging/systemd/$$unit | $(PUT) $(UNITS)/$$unit || exit 1; done
 	install -m 644 packaging/grafana/kernlens.json $(DASHBOARDS)
 	install -m 644 packaging/nats/kernlens.conf $(SERVERS)
+	install -m 644 packaging/clickhouse/*.sql $(DATABASES)
+	sed 's|@PREFIX@|$(PREFIX)|' packaging/clickhouse/kernlens-clickhouse.in | install -m 755 /dev/stdin $(BIN)/kernlens-clickhouse
 	install -m 644 gdb/*.py $(DEBUGGERS)
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/gdb/kernlens.gdb.in | $(PUT) $(GDBINIT)
 	test -e $(RULES) || install -m 644 packaging/etc/watch.rules $(RULES)
@@ -276,13 +279,14 @@ ifeq ($(DESTDIR),)
 	-dkms remove kernlens/$(VERSION) --all
 endif
 	rm -rf $(MODULE_SOURCE) $(HEADERS) $(PYTHON_PACKAGE) $(DEBUGGERS)
-	rm -f $(BIN)/kernlens $(LIBRARIES)/libkernlens.* $(PKGCONFIG_FILES)/kernlens.pc \
+	rm -f $(BIN)/kernlens $(BIN)/kernlens-clickhouse $(LIBRARIES)/libkernlens.* $(PKGCONFIG_FILES)/kernlens.pc \
 		$(BASH_COMPLETIONS)/kernlens $(FISH_COMPLETIONS)/kernlens.fish $(ZSH_COMPLETIONS)/_kernlens \
 		$(MAN)/man1/kernlens.1 $(MAN)/man1/kernlens-*.1 $(MAN)/man7/kernlens-events.7 \
 		$(addprefix $(MAN)/man5/,$(notdir $(wildcard docs/man/*.5))) \
 		$(addprefix $(MAN)/man7/,$(notdir $(wildcard docs/man/*.7))) \
 		$(SERVICES:%=$(UNITS)/%) $(SYSUSERS) $(UDEV) $(MOTD) $(DASHBOARDS)/kernlens.json \
-		$(SERVERS)/kernlens.conf $(PROGRAMS)/kernlens-fleet $(GDBINIT)
+		$(SERVERS)/kernlens.conf $(DATABASES)/schema.sql $(DATABASES)/queries.sql \
+		$(PROGRAMS)/kernlens-fleet $(GDBINIT)
 	! cmp -s packaging/etc/watch.rules $(RULES) || rm -f $(RULES)
 	! cmp -s packaging/etc/modprobe.conf $(MODPROBE) || rm -f $(MODPROBE)
 	scripts/install-folders remove $(FOLDERS_MADE) "$(DESTDIR)"

@@ -18,6 +18,7 @@ enum {
 	KEY_FROM,
 	KEY_UNTIL,
 	KEY_FORCE,
+	KEY_HOST,
 };
 
 static const struct cli_option options[] = {
@@ -27,6 +28,7 @@ static const struct cli_option options[] = {
 	{ 'e', "event", "EVENT", "take stack traces from this event (default: ticks, or all)" },
 	{ KEY_FROM, "from", "SECONDS", "only events from this time since the start" },
 	{ KEY_UNTIL, "until", "SECONDS", "only events up to this time since the start" },
+	{ KEY_HOST, "host", "NAME", "clickhouse: name of the machine (default: as recorded)" },
 	{ 'i', "input", "TRACE", "trace directory" },
 	{},
 };
@@ -139,6 +141,8 @@ static void take_option(struct export_run *run, const struct cli_parser *parser,
 		cli_take_seconds(parser, "--from", &run->options.from_ns);
 	} else if (key == KEY_UNTIL) {
 		cli_take_seconds(parser, "--until", &run->options.to_ns);
+	} else if (key == KEY_HOST) {
+		run->options.host = parser->arg;
 	} else if (key == 'i') {
 		run->path = cli_format("%s", parser->arg);
 	}
@@ -196,6 +200,7 @@ const struct cli_command_ops cmd_export = {
 		"  pprof       pprof: stack traces\n"
 		"  folded      flame graph scripts: stack traces, a line each\n"
 		"  sqlite      sqlite3: tables of events, fields, spans, threads, stack traces\n"
+		"  clickhouse  clickhouse-client: statements that insert the same into its tables\n"
 		"  trace-dat   trace-cmd report, KernelShark: events\n"
 		"  otlp        OpenTelemetry: spans and metrics, lines of JSON\n"
 		"\n"

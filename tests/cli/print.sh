@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2016
 # SPDX-License-Identifier: GPL-2.0
 # One kernel: what is tested here does not depend on its version.
 # kernlens print and report on one small trace; strace's output compared with kernlens'.

@@ -208,5 +208,5 @@ def fresh(path):
     return path
 
 
-__all__ = ['Agent', 'Proxy', 'Server', 'Tap', 'client', 'files_of', 'fresh', 'is_equal',
+__all__ = ['Agent', 'Proxy', 'Server', 'Tap', 'client', 'files_of', 'free_port', 'fresh', 'is_equal',
            'make_capture', 'random', 'signal', 'wait_for']

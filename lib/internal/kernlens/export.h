@@ -36,12 +36,14 @@ const struct kl_export_format *kl_export_format(unsigned int index);
 /**
  * struct kl_export_options - what to write
  * @title: of the trace
+ * @host: machine of the trace, for a format of many traces; NULL: as it was recorded
  * @sample: the event whose records are samples; NULL: ticks if the trace has any, else all events
  *          with stack traces
  * @from_ns, @to_ns: only events of this time since the start
  */
 struct kl_export_options {
 	const char *title;
+	const char *host;
 	const char *sample;
 	uint64_t from_ns;
 	uint64_t to_ns;

@@ -326,16 +326,11 @@ static int add_span(struct kl_export *x, const struct kl_export_span *span)
 
 static int add_point(struct kl_export *x, const struct kl_export_point *point)
 {
-	static const char *const scopes[] = {
-		[KL_COUNTER_THREAD] = "thread",
-		[KL_COUNTER_CPU] = "cpu",
-		[KL_COUNTER_SYSTEM] = "system",
-	};
 	struct sqlite *s = x->state;
 	sqlite3_stmt *put = s->put[PUT_POINT];
 
 	set_text(put, 1, point->variable->name);
-	set_text(put, 2, scopes[point->scope]);
+	set_text(put, 2, kl_counter_scope_name(point->scope));
 	set_number(put, 3, (int64_t)point->id);
 	set_number(put, 4, (int64_t)point->ns);
 	set_number(put, 5, point->value);

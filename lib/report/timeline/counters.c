@@ -265,3 +265,15 @@ void kl_counters_deinit(struct kl_timeline *t)
 	free(t->counter);
 	kl_hash_deinit(&t->counters_by_id);
 }
+
+const char *kl_counter_scope_name(enum kl_counter_scope scope)
+{
+	static const char *const names[] = {
+		[KL_COUNTER_NONE] = "none",
+		[KL_COUNTER_THREAD] = "thread",
+		[KL_COUNTER_CPU] = "cpu",
+		[KL_COUNTER_SYSTEM] = "system",
+	};
+
+	return names[scope];
+}

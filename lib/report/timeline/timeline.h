@@ -171,6 +171,9 @@ enum kl_counter_scope {
 	KL_COUNTER_SYSTEM,
 };
 
+/* "thread", "cpu", "system" */
+const char *kl_counter_scope_name(enum kl_counter_scope scope);
+
 struct kl_point {
 	uint64_t ns;
 	int64_t value;

@@ -262,15 +262,9 @@ static void add_track(const struct kl_timeline *t, struct kl_buffer *to,
 
 static void add_counter(struct kl_buffer *to, const struct kl_counter *counter)
 {
-	static const char *const scopes[] = {
-		[KL_COUNTER_THREAD] = "thread",
-		[KL_COUNTER_CPU] = "cpu",
-		[KL_COUNTER_SYSTEM] = "system",
-	};
-
 	kl_buffer_printf(to, "{\"scope\":\"%s\",\"id\":%llu,\"n\":%zu,\"thinned\":%s",
-			 scopes[counter->scope], (unsigned long long)counter->id, counter->n,
-			 counter->thinned ? "true" : "false");
+			 kl_counter_scope_name(counter->scope), (unsigned long long)counter->id,
+			 counter->n, counter->thinned ? "true" : "false");
 	kl_buffer_add_string(to, ",\"name\":");
 	kl_timeline_add_string(to, counter->name);
 	kl_buffer_add_string(to, ",\"unit\":");
