@@ -8,7 +8,7 @@
 
 struct state {
 	struct kl_csv *csv;
-	_Atomic uint64_t without; /* events that have fields without a column */
+	uint64_t without; /* events that have fields without a column; several threads count them */
 };
 
 static int init(struct cli_printer *printer)
@@ -31,7 +31,7 @@ static void add(struct cli_printer *printer, const struct kl_item *item)
 	unsigned int flags = printer->time == CLI_TIME_RELATIVE ? KL_SHOW_RELATIVE : 0;
 
 	if (!kl_csv_print(state->csv, &printer->buffer, flags, item))
-		state->without++;
+		__atomic_fetch_add(&state->without, 1, __ATOMIC_RELAXED);
 }
 
 static void finish(struct cli_printer *printer)
