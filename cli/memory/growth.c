@@ -289,7 +289,7 @@ static json_t *bytes_json(const uint64_t *bytes, unsigned int n)
 	return to;
 }
 
-static json_t *history_json(const struct cli_growth *g)
+json_t *cli_growth_history_json(const struct cli_growth *g)
 {
 	struct kl_growth_history h;
 
@@ -317,8 +317,8 @@ static int write_json(const struct cli_growth *g, const struct part *touched,
 			  (json_int_t)t->calls, "touched", (json_int_t)t->touched, "kept",
 			  (json_int_t)t->kept, "freed", (json_int_t)t->freed, "again",
 			  (json_int_t)t->again, "processes", (json_int_t)t->processes, "gaps",
-			  (json_int_t)t->gaps, "sized", t->sized, "history", history_json(g),
-			  "rows", first, "freeing", second));
+			  (json_int_t)t->gaps, "sized", t->sized, "history",
+			  cli_growth_history_json(g), "rows", first, "freeing", second));
 }
 
 static int write_all(const struct cli_growth *g, FILE *file)
@@ -365,6 +365,27 @@ static int read_trace(struct cli_growth *g, struct kl_trace *trace)
 	return status;
 }
 
+/* A page is for people, and has all rows. */
+static int write_page(struct cli_growth *g)
+{
+	const bool walked = g->walks && g->walk.has_last;
+	json_t *growth = cli_growth_page_json(g);
+
+	if (!growth)
+		return CLI_FAILED;
+	g->memory.html = g->html;
+	return cli_memory_write_page(&g->memory, walked ? &g->walk : NULL, growth);
+}
+
+static int show(struct cli_growth *g)
+{
+	if (g->html)
+		return write_page(g);
+	if (g->input && !cli_settings.json)
+		cli_start_pager();
+	return write_all(g, g->input ? stdout : stderr);
+}
+
 static int print(void *context, const char *path)
 {
 	struct cli_growth *g = context;
@@ -376,24 +397,47 @@ static int print(void *context, const char *path)
 	g->schema = kl_trace_schema(trace);
 	g->growth = kl_growth_create(g->schema);
 	status = g->growth ? read_trace(g, trace) : cli_library_error(-errno, NULL);
-	if (!status && g->input && !cli_settings.json)
-		cli_start_pager();
 	if (!status)
-		status = write_all(g, g->input ? stdout : stderr);
+		status = show(g);
 	kl_growth_destroy(g->growth);
 	kl_trace_close(trace);
 	return status;
 }
 
-int cli_growth_run(struct cli_growth *g, const struct cli_command *self)
+/*
+ * Reads the process while it is recorded. Before a command's first read it has been started, so that
+ * it is not this program.
+ */
+static void walk(void *context)
+{
+	struct cli_growth *g = context;
+	const struct cli_session *session = &g->recording.session;
+	struct cli_memory *m = &g->memory;
+
+	if (!g->walks) {
+		const bool is_command = session->child.pid;
+
+		m->device = session->device;
+		m->pid = is_command ? session->child.pid : session->select.pid[0];
+		if (cli_memory_walk_init(&g->walk, m, g->interval_ns, true))
+			g->walk.has_ended = true;
+		if (is_command)
+			g->walk.next_ns += g->interval_ns;
+		g->walks = true;
+	}
+	if (g->walk.has_ended || cli_now_ns() < g->walk.next_ns)
+		return;
+	/* Nothing more is read after an error. */
+	if (cli_memory_read_comm(m) || cli_memory_walk_step(&g->walk, NULL))
+		g->walk.has_ended = true;
+}
+
+static int record(struct cli_growth *g, const struct cli_command *self)
 {
 	struct cli_select *select = &g->recording.session.select;
 	uint32_t may;
-	int status;
+	int status = cli_rights(&may);
 
-	if (g->input)
-		return print(g, g->input);
-	status = cli_rights(&may);
 	if (status)
 		return status;
 	cli_select_add(select, self, cli_format(FAULTS_USER));
@@ -403,5 +447,18 @@ int cli_growth_run(struct cli_growth *g, const struct cli_command *self)
 	cli_select_add(select, self, cli_format(CALLS));
 	cli_select_add(select, self, cli_format(NAMES));
 	select->variables = cli_format("rss");
+	if (g->html && (select->words || select->n_pids == 1)) {
+		g->recording.meanwhile = walk;
+		g->recording.context = g;
+	}
 	return cli_recording_run(&g->recording, print, g);
+}
+
+int cli_growth_run(struct cli_growth *g, const struct cli_command *self)
+{
+	int status = g->input ? print(g, g->input) : record(g, self);
+
+	if (g->walks)
+		cli_memory_walk_deinit(&g->walk);
+	return status;
 }
