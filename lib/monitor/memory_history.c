@@ -55,6 +55,7 @@ static void halve(struct kl_memory_history *h)
 			h->track[j]->rss[i] = h->track[j]->rss[2 * i + 1];
 	}
 	h->n = KL_MEMORY_POINTS / 2;
+	memset(&h->point[h->n], 0, h->n * sizeof(h->point[0]));
 	for (size_t j = 0; j < h->n_tracks; j++)
 		memset(&h->track[j]->rss[h->n], 0, h->n * sizeof(h->track[j]->rss[0]));
 	h->together *= 2;
