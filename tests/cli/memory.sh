@@ -311,6 +311,13 @@ kl_nobody memory --json --by stack --top 0 -- "$program"
 expect "an ordinary user's program" 0
 growth
 check "what the kernel touches is not theirs to see" test "$(of read_into kept)" -eq 0
+kl_nobody memory --watch=0.05 --html "$pages/own.html" -- "$program"
+expect "and a page of it" 0
+check "which has its growth and its pages, without physical addresses" test "$(
+	sed -n 's|^<script id="memory" type="application/json">\(.*\)</script>$|\1|p' "$pages/own.html" |
+		jq '(.growth.kept > 8e6) and (.process.comm == "memory-growth") and (.process.ranges == null) and
+			all(.process.runs[]; length < 9)'
+)" = true
 kl record -o other -e sched_switch -- true
 kl memory -i other
 expect "a trace without page faults" 1

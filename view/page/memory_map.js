@@ -237,7 +237,7 @@ function spacePage() {
 
 // ------------------------------------------------------------ physical memory
 
-let byFrame = null;
+let byFrame = null, longest = 1;
 
 // Runs by frame number, to find which mapping a frame belongs to.
 function runsByFrame() {
@@ -248,20 +248,28 @@ function runsByFrame() {
 				if (proc.runs[r][8])
 					byFrame.push([proc.runs[r][8], proc.runs[r][1], mapping.index]);
 		byFrame.sort((a, b) => a[0] - b[0]);
+		longest = byFrame.reduce((most, [, pages]) => Math.max(most, pages), 1);
 	}
 	return byFrame;
 }
 
 // Mappings that have frames in a range.
 function mappingsAt(first, end) {
-	const found = new Set();
+	const found = new Set(), all = runsByFrame();
+	let low = 0, high = all.length;
 
-	for (const [frame, pages, index] of runsByFrame()) {
-		if (frame >= end)
-			break;
-		if (frame + pages > first)
-			found.add(index);
+	// A run that begins earlier than this ends before the range.
+	while (low < high) {
+		const middle = (low + high) >> 1;
+
+		if (all[middle][0] > first - longest)
+			high = middle;
+		else
+			low = middle + 1;
 	}
+	for (let i = low; i < all.length && all[i][0] < end; i++)
+		if (all[i][0] + all[i][1] > first)
+			found.add(all[i][2]);
 	return [...found].map((index) => mappings[index]);
 }
 
