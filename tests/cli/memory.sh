@@ -236,9 +236,11 @@ says err "process $growing has ended" "until it ends"
 mem grow "$work/again" >again.out &
 wait_until test -s again.out
 growing=$(<again.out)
-"$kernlens" memory -p "$growing" --watch=0.3 --html watched.html >watch.out 2>watch.err &
+"$kernlens" memory -p "$growing" --name watched --watch=0.3 --html watched.html >watch.out 2>watch.err &
 watching=$!
-sleep 4
+wait_until bash -c '"$0" status --json | jq -e ".sessions[] | select(.name == \"watched\").running"' "$kernlens"
+# The first read follows.
+sleep 2
 for step in 1 2 3 4; do
 	touch "again.$step"
 	wait_until test -e "again.$step.done"
