@@ -405,8 +405,8 @@ static int print(void *context, const char *path)
 }
 
 /*
- * Reads the process while it is recorded. Before a command's first read it has been started, so that
- * it is not this program.
+ * Reads the process while it is recorded. A command has been started before its first read, so
+ * that it is not this program.
  */
 static void walk(void *context)
 {

@@ -123,7 +123,8 @@ json_t *cli_growth_page_json(const struct cli_growth *g)
 
 	kl_growth_history(g->growth, &h);
 	stacks = stacks_json(g, &h, &names, &left_out);
-	to = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:I}",
+	to = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, "
+		       "s:o, s:o, s:o, s:o, s:o, s:I}",
 		       "faults", (json_int_t)t->faults, "calls", (json_int_t)t->calls, "touched",
 		       (json_int_t)t->touched, "kept", (json_int_t)t->kept, "freed",
 		       (json_int_t)t->freed, "again", (json_int_t)t->again, "processes",

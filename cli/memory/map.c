@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Draw the memory of a process in characters: the pages of each mapping, and, for those who may know
- * physical addresses, where these pages are in RAM.
+ * Draw the memory of a process in characters: the pages of each mapping, and, for those who may
+ * know physical addresses, where these pages are in RAM.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -208,7 +208,8 @@ static void print_physical(const struct kl_page_range *range, size_t n)
 
 	while (lines_of(range, n, order) > LINES_MAX)
 		order++;
-	printf("\nPhysical memory, %s a character: 1 to 9 ninths of it are of this process, # all\n\n",
+	printf("\nPhysical memory, %s a character: 1 to 9 ninths of it are of this process, "
+	       "# all\n\n",
 	       cli_print_size(size, (uint64_t)KL_DETAIL_PAGE_BYTES << (order - per_line)));
 	for (size_t i = 0; i < n; i++) {
 		uint64_t frame = range[i].frame, left = range[i].pages;

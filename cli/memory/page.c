@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The page about the memory of a process: its mappings and pages, where they are in physical memory,
- * their history, and which code made it grow, as far as each is known.
+ * The page about the memory of a process: its mappings and pages, where they are in physical
+ * memory, their history, and which code made it grow, as far as each is known.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The physical memory of a process: contiguous ranges of frames, whatever their address or state. */
+/* The physical memory of a process: contiguous ranges of frames, whatever their address. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -21,8 +21,8 @@
 #define LARGE_PAGES 512 /* of anonymous memory at most */
 
 /*
- * Faults that read within which the RSS grows, unless they brought nothing: twice the faults or pages
- * that the kernel adds up first, since the first of them may come at any time in between.
+ * Faults that read within which the RSS grows, unless they brought nothing: twice the faults or
+ * pages that the kernel adds up first, since the first of them may come at any time in between.
  */
 #define READ_MAX 128
 
