@@ -184,6 +184,7 @@ const listed = await tableOf('runs');
 check('a click on a mapping shows its pages', listed?.length === 3 && listed[0].join() === '10000000,100,1,90000000,1,Normal,4.0 KiB,written, accessed, anon' &&
 	listed[1].at(-1) === 'swapped' && listed[2][6] === '2.0 MiB', listed);
 check('and its history', await evaluate('document.querySelector("#side .spark path") !== null'));
+check('the table has not moved sideways', (await evaluate('byId("body").scrollLeft')) === 0);
 await browser.key('j');
 check('J selects the next one', (await evaluate('mappings[chosen].index')) === 2);
 await browser.key('Escape');

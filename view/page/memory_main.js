@@ -119,10 +119,18 @@ function panel() {
 		sumsOf(mapping), ...runsTable(mapping));
 }
 
+// Scrolls to the selected mapping, up or down only.
+function reveal() {
+	const body = byId('body'), left = body.scrollLeft;
+
+	body.querySelector('.chosen')?.scrollIntoView({ block: 'nearest' });
+	body.scrollLeft = left;
+}
+
 function choose(index) {
 	chosen = index === chosen ? -1 : index;
 	redraw();
-	document.querySelector('#body .chosen')?.scrollIntoView({ block: 'nearest' });
+	reveal();
 }
 
 // The next mapping of those that are shown, or the one before.
@@ -140,12 +148,12 @@ const views = [['mappings', 'Mappings', proc, mappingsPage], ['space', 'Address 
 	['time', 'Over time', past || growth, timePage], ['code', 'Code', growth, codePage]];
 
 function redraw() {
-	const [, title, , page] = views.find(([id]) => id === view), top = byId('body').scrollTop;
+	const [, title, , page] = views.find(([id]) => id === view), { scrollTop: top, scrollLeft: left } = byId('body');
 
 	views.forEach(([id], i) => byId('views').children[i].setAttribute('aria-selected', id === view));
 	panel();
 	byId('body').replaceChildren(...page());
-	byId('body').scrollTop = top;
+	byId('body').scrollTo(left, top);
 	document.title = `${byId('title').textContent}: ${title} - kernlens`;
 	history.replaceState(null, '', `#${view}${chosen >= 0 ? `,${chosen}` : ''}`);
 }
@@ -167,7 +175,7 @@ function fromAddress() {
 	show(id);
 	if (!view)
 		show(first[0]);
-	document.querySelector('#body .chosen')?.scrollIntoView({ block: 'nearest' });
+	reveal();
 }
 
 function setTheme() {
