@@ -12,6 +12,6 @@ $(BUILD)/view/%.o: view/%.c
 	$(call step,CC)$(CC) $(CFLAGS) $(LIB_INCLUDES) -MMD -MP -c -o $@ $<
 
 # The files of the pages are part of them.
-$(addprefix $(BUILD)/view/page/,page.o graph.o plot.o data_page.o): $(wildcard view/page/*.css view/page/*.html view/page/*.js)
+$(addprefix $(BUILD)/view/page/,page.o graph.o plot.o memory.o data_page.o): $(wildcard view/page/*.css view/page/*.html view/page/*.js)
 
 -include $(VIEW_OBJS:.o=.d)

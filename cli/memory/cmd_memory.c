@@ -23,9 +23,12 @@ enum {
 	KEY_SHARED,
 	KEY_BY,
 	KEY_FORCE,
+	KEY_MAP,
+	KEY_HTML,
 };
 
 #define GROWTH_TOP 20
+#define WATCH_NS 1000000000
 
 static const struct cli_option options[] = {
 	{ KEY_WATCH, "watch", "[=SECONDS]",
@@ -33,6 +36,8 @@ static const struct cli_option options[] = {
 	{ KEY_TOP, "top", "NUMBER", "only this many rows, the largest" },
 	{ KEY_SHARED, "shared", NULL, "also which processes map the same pages" },
 	{ KEY_PAGES, "pages", NULL, "also each run of pages in the same state" },
+	{ KEY_MAP, "map", NULL, "also a drawing of its pages, and of physical memory (root)" },
+	{ KEY_HTML, "html", "FILE", "write a page for a browser" },
 	{ KEY_PHYSICAL, "physical", NULL, "also how contiguous its physical memory is (root)" },
 	{ KEY_CSV, "csv", NULL, "write CSV" },
 	{ 'p', "pid", "PID[,PID]", "record growth: running processes and their new children" },
@@ -64,6 +69,17 @@ struct memory_run {
 	bool of_growth;
 };
 
+/* Ends with a message if a page is combined with another kind of output. */
+static void check_html(const struct cli_command *self, const struct memory_run *run)
+{
+	const struct cli_memory *m = &run->memory;
+
+	if (m->html && (cli_settings.json || run->csv || run->has_top))
+		cli_usage_error(self, "--html cannot be used with --json, --csv or --top");
+	if (m->html && (m->pages || m->physical || m->map))
+		cli_usage_error(self, "--html has what --pages, --physical and --map print");
+}
+
 static void take_key(struct memory_run *run, const struct cli_parser *parser)
 {
 	for (unsigned int i = 0; i < KL_GROWTH_KEYS; i++)
@@ -79,7 +95,7 @@ static void take_option(struct memory_run *run, const struct cli_parser *parser,
 {
 	switch (key) {
 	case KEY_WATCH:
-		run->interval_ns = 1000000000;
+		run->interval_ns = WATCH_NS;
 		if (parser->arg)
 			cli_take_seconds(parser, "--watch", &run->interval_ns);
 		if (!run->interval_ns)
@@ -105,6 +121,12 @@ static void take_option(struct memory_run *run, const struct cli_parser *parser,
 		run->growth.input = parser->arg;
 		run->of_growth = true;
 		break;
+	case KEY_MAP:
+		run->memory.map = true;
+		break;
+	case KEY_HTML:
+		run->memory.html = parser->arg;
+		break;
 	case KEY_SHARED:
 		run->memory.sharers = true;
 		break;
@@ -120,20 +142,27 @@ static void take_option(struct memory_run *run, const struct cli_parser *parser,
 	}
 }
 
-/* The name is read first, so that a process that does not exist is an error in all modes. */
-static int find_process(struct cli_memory *m)
+int cli_memory_read_comm(struct cli_memory *m)
 {
 	struct kl_details task;
 	int error = kl_details_read(m->device, m->pid, KL_DETAIL_TASK, &task);
 
-	if (error == -ESRCH || (!error && !task.n))
-		error = cli_error(-ESRCH, "process %d does not exist", m->pid);
-	else if (error)
-		error = cli_library_error(error, NULL);
-	else
+	if (!error && task.n)
 		memcpy(m->comm, task.entry[0].task.comm, sizeof(m->comm));
+	else if (!error)
+		error = -ESRCH;
 	kl_details_deinit(&task);
 	return error;
+}
+
+/* The name is read first, so that a process that does not exist is an error in all modes. */
+int cli_memory_find(struct cli_memory *m)
+{
+	int error = cli_memory_read_comm(m);
+
+	if (error == -ESRCH)
+		return cli_error(error, "process %d does not exist", m->pid);
+	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
 
 static int write_document(const struct cli_memory *m)
@@ -143,10 +172,12 @@ static int write_document(const struct cli_memory *m)
 	return document ? cli_json_write(document) : CLI_FAILED;
 }
 
-static int show(const struct memory_run *run)
+static int show(struct memory_run *run)
 {
 	if (run->interval_ns)
 		return cli_memory_watch(&run->memory, run->interval_ns);
+	if (run->memory.html)
+		return cli_memory_show_page(&run->memory);
 	if (cli_settings.json)
 		return write_document(&run->memory);
 	if (run->csv)
@@ -163,7 +194,7 @@ static bool is_pid(const struct cli_parser *parser, uint64_t *pid)
 static int exec_now(const struct cli_command *self, struct memory_run *run, int pid)
 {
 	struct cli_memory *m = &run->memory;
-	bool parts = m->pages || m->sharers || m->physical;
+	bool parts = m->pages || m->physical || m->map || (m->sharers && !m->html);
 	int status;
 
 	if (run->of_growth)
@@ -173,13 +204,15 @@ static int exec_now(const struct cli_command *self, struct memory_run *run, int 
 	if (run->csv && (cli_settings.json || run->interval_ns || parts))
 		cli_usage_error(self, "--csv writes the table of mappings only");
 	if (run->interval_ns && parts)
-		cli_usage_error(self, "--watch shows changes, without --pages, --shared or "
-				      "--physical");
+		cli_usage_error(self, "--watch shows changes, without --pages, --shared, "
+				      "--physical or --map");
+	if (m->duration_ns && !run->interval_ns)
+		cli_usage_error(self, "--duration requires --watch, or -p PID");
 	m->pid = pid;
 	m->device = cli_open_device();
 	if (!m->device)
 		return CLI_FAILED;
-	status = find_process(m);
+	status = cli_memory_find(m);
 	if (!status)
 		status = show(run);
 	kl_device_close(m->device);
@@ -193,9 +226,10 @@ static int exec_growth(const struct cli_command *self, struct memory_run *run,
 	struct cli_growth *g = &run->growth;
 	bool has_tasks = cli_select_has_tasks(&g->recording.session.select);
 
-	if (m->pages || m->sharers || m->physical || run->interval_ns || run->csv)
-		cli_usage_error(self, "--pages, --shared, --physical, --watch and --csv show the "
-				      "memory of one process: kernlens memory PID");
+	if (m->pages || m->sharers || m->physical || m->map || run->csv ||
+	    (run->interval_ns && !m->html))
+		cli_usage_error(self, "--pages, --shared, --physical, --map, --watch and --csv "
+				      "show the memory of one process: kernlens memory PID");
 	if (!parser->n_words && !has_tasks && !g->input)
 		cli_usage_error(self, "expected the ID of a process, a command after \"--\", or "
 				      "-p, -a or -i");
@@ -203,7 +237,11 @@ static int exec_growth(const struct cli_command *self, struct memory_run *run,
 		cli_usage_error(self,
 				"-i prints a trace; it cannot be used with -o, a selection of "
 				"tasks or a command");
+	if (g->input && run->interval_ns)
+		cli_usage_error(self, "-i prints a trace; --watch reads a process that runs");
 	g->top = run->has_top ? m->top : GROWTH_TOP;
+	g->html = m->html;
+	g->interval_ns = run->interval_ns ? run->interval_ns : WATCH_NS;
 	if (parser->n_words)
 		g->recording.session.select.words = parser->words;
 	return cli_growth_run(g, self);
@@ -223,11 +261,14 @@ static int exec_memory(const struct cli_command *self, int argc, char **argv)
 	cli_select_init(select);
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser))) {
+		/* The time is also that of --watch. */
 		if (cli_select_option(select, &parser, key))
-			run->of_growth = true;
+			run->of_growth |= key != CLI_KEY_DURATION;
 		else
 			take_option(run, &parser, key);
 	}
+	check_html(self, run);
+	run->memory.duration_ns = select->duration_ns;
 	status = is_pid(&parser, &pid) ? exec_now(self, run, (int)pid) :
 					 exec_growth(self, run, &parser);
 	free(run);
@@ -242,13 +283,16 @@ const struct cli_command_ops cmd_memory = {
 		"\n"
 		"  kernlens memory 1234\n"
 		"  kernlens memory 1234 --watch --top 10\n"
-		"  kernlens memory 1234 --shared\n"
+		"  kernlens memory 1234 --shared --map\n"
+		"  kernlens memory 1234 --watch --duration 60 --html memory.html\n"
 		"\n"
 		"With a command after \"--\", or -p, -u or -a, records which code touches memory,\n"
-		"which gives it back, and what is kept, with its age. The results go to stderr;\n"
-		"with -i, to stdout.\n"
+		"which gives it back, and what is kept, with its age, and over time. The results go\n"
+		"to stderr; with -i, to stdout. With --html, the page also has the pages of the\n"
+		"command or process, read every second.\n"
 		"\n"
 		"  kernlens memory -- sort /etc/services\n"
-		"  kernlens memory -p 1234 --duration 60 --by stack\n",
+		"  kernlens memory -p 1234 --duration 60 --by stack\n"
+		"  kernlens memory -p 1234 --duration 60 --html memory.html\n",
 	.exec = exec_memory,
 };

@@ -57,6 +57,15 @@ static const struct cli_column freed_columns[] = {
 	{ NULL, "comm", CLI_CELL_TEXT },
 };
 
+static const struct cli_column time_columns[] = {
+	{ "from", NULL, CLI_CELL_TIME },
+	{ "touched", NULL, CLI_CELL_MEMORY },
+	{ "given back", NULL, CLI_CELL_MEMORY },
+	{ "there then", NULL, CLI_CELL_MEMORY },
+	{ "", NULL, CLI_CELL_BAR },
+	{ "kept", NULL, CLI_CELL_MEMORY },
+};
+
 /* -------------------------------------------------------------------- rows */
 
 static void add_code(struct cli_rows *rows, const struct cli_growth *g,
@@ -203,6 +212,43 @@ static void print_stacks(const struct cli_growth *g, const struct part *part, bo
 		fprintf(file, "\n... and %zu more (--top 0 shows all)\n", part->n - n);
 }
 
+#define TIMES_MAX 16 /* rows */
+
+/* What was there then is what these rows are about: not memory from before the recording. */
+static void print_history(const struct cli_growth *g, FILE *file)
+{
+	struct kl_growth_history h;
+	struct cli_rows *rows;
+	uint64_t there = 0;
+	unsigned int together;
+
+	kl_growth_history(g->growth, &h);
+	if (!kl_growth_totals(g->growth)->touched)
+		return;
+	rows = cli_rows_create(time_columns, CLI_COUNT(time_columns), h.begin_ns);
+	together = (h.n + TIMES_MAX - 1) / TIMES_MAX;
+	for (unsigned int i = 0; i < h.n; i += together) {
+		uint64_t touched = 0, freed = 0, kept = 0;
+
+		for (unsigned int j = i; j < i + together && j < h.n; j++) {
+			touched += h.touched[j];
+			freed += h.freed[j];
+			kept += h.kept[j];
+		}
+		there += touched - freed;
+		cli_rows_add_number(rows, h.begin_ns + i * h.interval_ns);
+		cli_rows_add_number(rows, touched);
+		cli_rows_add_number(rows, freed);
+		cli_rows_add_number(rows, there);
+		cli_rows_add_number(rows, there);
+		cli_rows_add_number(rows, kept);
+	}
+	fprintf(file, "\n%sOver time, and what was kept of what came then%s\n\n",
+		cli_style(file, CLI_BOLD), cli_style(file, CLI_PLAIN));
+	cli_rows_print(rows, file, 0, 0);
+	cli_rows_destroy(rows);
+}
+
 static void print_part(const struct cli_growth *g, const struct part *part, bool calls, FILE *file)
 {
 	if (!part->n)
@@ -234,6 +280,26 @@ static void add_frames(const struct cli_growth *g, json_t *rows)
 	}
 }
 
+static json_t *bytes_json(const uint64_t *bytes, unsigned int n)
+{
+	json_t *to = json_array();
+
+	for (unsigned int i = 0; i < n; i++)
+		json_array_append_new(to, json_integer((json_int_t)bytes[i]));
+	return to;
+}
+
+json_t *cli_growth_history_json(const struct cli_growth *g)
+{
+	struct kl_growth_history h;
+
+	kl_growth_history(g->growth, &h);
+	return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "begin_ns", (json_int_t)h.begin_ns,
+			 "end_ns", (json_int_t)h.end_ns, "interval_ns", (json_int_t)h.interval_ns,
+			 "touched", bytes_json(h.touched, h.n), "freed", bytes_json(h.freed, h.n),
+			 "kept", bytes_json(h.kept, h.n));
+}
+
 static int write_json(const struct cli_growth *g, const struct part *touched,
 		      const struct part *freed)
 {
@@ -246,13 +312,13 @@ static int write_json(const struct cli_growth *g, const struct part *touched,
 		add_frames(g, second);
 	}
 	return cli_json_write(
-		json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:o}", "by",
+		json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:o}", "by",
 			  cli_growth_keys[g->by], "faults", (json_int_t)t->faults, "calls",
 			  (json_int_t)t->calls, "touched", (json_int_t)t->touched, "kept",
 			  (json_int_t)t->kept, "freed", (json_int_t)t->freed, "again",
 			  (json_int_t)t->again, "processes", (json_int_t)t->processes, "gaps",
-			  (json_int_t)t->gaps, "sized", t->sized, "rows", first, "freeing",
-			  second));
+			  (json_int_t)t->gaps, "sized", t->sized, "history",
+			  cli_growth_history_json(g), "rows", first, "freeing", second));
 }
 
 static int write_all(const struct cli_growth *g, FILE *file)
@@ -268,6 +334,7 @@ static int write_all(const struct cli_growth *g, FILE *file)
 		print_summary(g, file);
 		print_part(g, &touched, false, file);
 		print_part(g, &freed, true, file);
+		print_history(g, file);
 	}
 	free_part(&touched);
 	free_part(&freed);
@@ -298,6 +365,27 @@ static int read_trace(struct cli_growth *g, struct kl_trace *trace)
 	return status;
 }
 
+/* A page is for people, and has all rows. */
+static int write_page(struct cli_growth *g)
+{
+	const bool walked = g->walks && g->walk.has_last;
+	json_t *growth = cli_growth_page_json(g);
+
+	if (!growth)
+		return CLI_FAILED;
+	g->memory.html = g->html;
+	return cli_memory_write_page(&g->memory, walked ? &g->walk : NULL, growth);
+}
+
+static int show(struct cli_growth *g)
+{
+	if (g->html)
+		return write_page(g);
+	if (g->input && !cli_settings.json)
+		cli_start_pager();
+	return write_all(g, g->input ? stdout : stderr);
+}
+
 static int print(void *context, const char *path)
 {
 	struct cli_growth *g = context;
@@ -309,24 +397,47 @@ static int print(void *context, const char *path)
 	g->schema = kl_trace_schema(trace);
 	g->growth = kl_growth_create(g->schema);
 	status = g->growth ? read_trace(g, trace) : cli_library_error(-errno, NULL);
-	if (!status && g->input && !cli_settings.json)
-		cli_start_pager();
 	if (!status)
-		status = write_all(g, g->input ? stdout : stderr);
+		status = show(g);
 	kl_growth_destroy(g->growth);
 	kl_trace_close(trace);
 	return status;
 }
 
-int cli_growth_run(struct cli_growth *g, const struct cli_command *self)
+/*
+ * Reads the process while it is recorded. A command has been started before its first read, so
+ * that it is not this program.
+ */
+static void walk(void *context)
+{
+	struct cli_growth *g = context;
+	const struct cli_session *session = &g->recording.session;
+	struct cli_memory *m = &g->memory;
+
+	if (!g->walks) {
+		const bool is_command = session->child.pid;
+
+		m->device = session->device;
+		m->pid = is_command ? session->child.pid : session->select.pid[0];
+		if (cli_memory_walk_init(&g->walk, m, g->interval_ns, true))
+			g->walk.has_ended = true;
+		if (is_command)
+			g->walk.next_ns += g->interval_ns;
+		g->walks = true;
+	}
+	if (g->walk.has_ended || cli_now_ns() < g->walk.next_ns)
+		return;
+	/* Nothing more is read after an error. */
+	if (cli_memory_read_comm(m) || cli_memory_walk_step(&g->walk, NULL))
+		g->walk.has_ended = true;
+}
+
+static int record(struct cli_growth *g, const struct cli_command *self)
 {
 	struct cli_select *select = &g->recording.session.select;
 	uint32_t may;
-	int status;
+	int status = cli_rights(&may);
 
-	if (g->input)
-		return print(g, g->input);
-	status = cli_rights(&may);
 	if (status)
 		return status;
 	cli_select_add(select, self, cli_format(FAULTS_USER));
@@ -336,5 +447,18 @@ int cli_growth_run(struct cli_growth *g, const struct cli_command *self)
 	cli_select_add(select, self, cli_format(CALLS));
 	cli_select_add(select, self, cli_format(NAMES));
 	select->variables = cli_format("rss");
+	if (g->html && (select->words || select->n_pids == 1)) {
+		g->recording.meanwhile = walk;
+		g->recording.context = g;
+	}
 	return cli_recording_run(&g->recording, print, g);
+}
+
+int cli_growth_run(struct cli_growth *g, const struct cli_command *self)
+{
+	int status = g->input ? print(g, g->input) : record(g, self);
+
+	if (g->walks)
+		cli_memory_walk_deinit(&g->walk);
+	return status;
 }

@@ -7,6 +7,7 @@
 #include <kernlens/internal.h>
 
 #include "../session/recording.h"
+#include "memory.h"
 
 /* Names of the keys, for --by. */
 extern const char *const cli_growth_keys[KL_GROWTH_KEYS];
@@ -16,6 +17,10 @@ extern const char *const cli_growth_keys[KL_GROWTH_KEYS];
  * @input: trace to print; NULL: record
  * @by: what rows are grouped by
  * @top: rows of a table; 0: all
+ * @html: file for a page, which is written instead of printing; or NULL
+ * @interval_ns: time between reads of the process for the page
+ * @memory, @walk: the process, if it is only one
+ * @walks: it is read while it is recorded
  * @schema, @growth: of the trace that is printed
  */
 struct cli_growth {
@@ -23,6 +28,11 @@ struct cli_growth {
 	const char *input;
 	enum kl_growth_key by;
 	uint64_t top;
+	const char *html;
+	uint64_t interval_ns;
+	struct cli_memory memory;
+	struct cli_memory_walk walk;
+	bool walks;
 	const struct kl_schema *schema;
 	struct kl_growth *growth;
 };
@@ -35,5 +45,11 @@ struct cli_growth {
  * Returns the exit status.
  */
 int cli_growth_run(struct cli_growth *growth, const struct cli_command *self);
+
+/* growth_page.c: what a page has about growth. NULL after an error message. */
+json_t *cli_growth_page_json(const struct cli_growth *growth);
+
+/* Sums over time, as a member of documents. */
+json_t *cli_growth_history_json(const struct cli_growth *growth);
 
 #endif /* KL_CLI_MEMORY_GROWTH_H */

@@ -187,7 +187,7 @@ static void print_sums(const struct kl_memory *memory)
 
 static int read_memory(const struct cli_memory *m, struct kl_memory *memory)
 {
-	int error = kl_memory_read(m->device, m->pid, memory);
+	int error = kl_memory_read(m->device, m->pid, KL_DETAIL_PAGES, memory);
 
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
@@ -211,6 +211,8 @@ int cli_memory_print(const struct cli_memory *m)
 		status = cli_memory_print_sharers(m);
 	if (!status && m->physical)
 		status = cli_memory_print_physical(m);
+	if (!status && m->map)
+		status = cli_memory_print_map(m);
 	if (!status && m->pages)
 		status = cli_memory_print_pages(m);
 	return status;
@@ -279,27 +281,33 @@ static json_t *places_json(const struct kl_memory *memory)
 	return json_pack("[o, o]", zones, nodes);
 }
 
+json_t *cli_memory_sums_json(const struct cli_memory *m, const struct kl_memory *memory)
+{
+	json_t *document, *total = json_object(), *mappings = json_array();
+	json_t *places = places_json(memory);
+
+	add_sums(total, &memory->total);
+	for (size_t i = 0; i < memory->n; i++)
+		json_array_append_new(mappings, mapping_json(&memory->mapping[i]));
+	document = json_pack("{s:i, s:o, s:I, s:o, s:O, s:O, s:o}", "pid", m->pid, "comm",
+			     cli_json_text(m->comm), "time_ns", (json_int_t)memory->time_ns,
+			     "total", total, "zones", json_array_get(places, 0), "nodes",
+			     json_array_get(places, 1), "mappings", mappings);
+	json_decref(places);
+	return document;
+}
+
 json_t *cli_memory_json(const struct cli_memory *m)
 {
 	struct kl_memory memory;
-	json_t *document, *total = json_object(), *mappings = json_array(), *places;
+	json_t *document;
 
-	if (read_memory(m, &memory)) {
-		json_decref(total);
-		json_decref(mappings);
+	if (read_memory(m, &memory))
 		return NULL;
-	}
-	add_sums(total, &memory.total);
-	for (size_t i = 0; i < memory.n; i++)
-		json_array_append_new(mappings, mapping_json(&memory.mapping[i]));
-	places = places_json(&memory);
-	document = json_pack("{s:i, s:o, s:I, s:o, s:O, s:O, s:o}", "pid", m->pid, "comm",
-			     cli_json_text(m->comm), "time_ns", (json_int_t)memory.time_ns, "total",
-			     total, "zones", json_array_get(places, 0), "nodes",
-			     json_array_get(places, 1), "mappings", mappings);
-	json_decref(places);
+	document = cli_memory_sums_json(m, &memory);
 	kl_memory_deinit(&memory);
 	if ((m->pages && cli_memory_add_pages(m, document)) ||
+	    (m->map && cli_memory_add_map(m, document)) ||
 	    (m->sharers && cli_memory_add_sharers(m, document))) {
 		json_decref(document);
 		return NULL;

@@ -43,18 +43,36 @@ static const struct state {
 	{ KL_PAGE_HWPOISON, "hwpoison" },
 };
 
-/* Frame numbers are read if the caller may know them. */
-static int read_runs(const struct cli_memory *m, struct kl_page_runs *runs)
+json_t *cli_memory_states_json(void)
 {
-	uint32_t may, what = KL_DETAIL_PAGES;
+	json_t *to = json_object();
+
+	for (size_t i = 0; i < CLI_COUNT(states); i++)
+		json_object_set_new(to, states[i].name, json_integer(states[i].flag));
+	return to;
+}
+
+/* Frame numbers are read if the caller may know them. */
+int cli_memory_what(const struct cli_memory *m, uint32_t *what)
+{
+	uint32_t may;
 	int error = cli_rights(&may);
 
 	if (error)
 		return error;
-	if (may & KL_MAY_SEE_ADDRESSES)
-		what = KL_DETAIL_FRAMES;
-	else if (m->physical)
+	*what = may & KL_MAY_SEE_ADDRESSES ? KL_DETAIL_FRAMES : KL_DETAIL_PAGES;
+	if (*what == KL_DETAIL_PAGES && m->physical)
 		return cli_error(-EPERM, "physical addresses require CAP_SYS_ADMIN");
+	return CLI_OK;
+}
+
+static int read_runs(const struct cli_memory *m, struct kl_page_runs *runs)
+{
+	uint32_t what;
+	int error = cli_memory_what(m, &what);
+
+	if (error)
+		return error;
 	error = kl_page_runs_read(m->device, m->pid, what, runs);
 	return error ? cli_library_error(error, NULL) : CLI_OK;
 }
@@ -155,36 +173,19 @@ int cli_memory_add_pages(const struct cli_memory *m, json_t *document)
 
 /* ---------------------------------------------------------------- physical */
 
-static int by_frame(const void *a, const void *b)
+static int read_ranges(const struct cli_memory *m, struct kl_page_range **range, size_t *n)
 {
-	const struct kl_abi_detail_pages *x = a, *y = b;
+	struct kl_page_runs runs;
+	int status = read_runs(m, &runs);
 
-	return x->frame < y->frame ? -1 : x->frame > y->frame;
+	if (status)
+		return status;
+	*range = kl_page_ranges(&runs, n);
+	kl_page_runs_deinit(&runs);
+	return *range ? CLI_OK : cli_library_error(-errno, NULL);
 }
 
-/* Leaves the ranges of frames that are contiguous, whatever their state and address. */
-static size_t join_frames(struct kl_page_runs *runs)
-{
-	size_t n = 0;
-
-	qsort(runs->run, runs->n, sizeof(*runs->run), by_frame);
-	for (size_t i = 0; i < runs->n; i++) {
-		const struct kl_abi_detail_pages *run = &runs->run[i];
-		struct kl_abi_detail_pages *last = n ? &runs->run[n - 1] : NULL;
-		uint64_t end = run->frame + run->pages;
-
-		if (!run->frame)
-			continue;
-		/* A page that is mapped twice is in two runs. */
-		if (!last || last->frame + last->pages < run->frame)
-			runs->run[n++] = *run;
-		else if (end > last->frame + last->pages)
-			last->pages = (uint32_t)(end - last->frame);
-	}
-	return n;
-}
-
-#define BUCKETS 40
+#define BUCKETS 64
 
 int cli_memory_print_physical(const struct cli_memory *m)
 {
@@ -195,15 +196,15 @@ int cli_memory_print_physical(const struct cli_memory *m)
 	};
 	struct cli_rows *rows = cli_rows_create(columns, CLI_COUNT(columns), 0);
 	uint64_t ranges[BUCKETS] = {}, bytes[BUCKETS] = {};
-	struct kl_page_runs runs;
-	int status = read_runs(m, &runs);
-	size_t n = status ? 0 : join_frames(&runs);
+	struct kl_page_range *range = NULL;
+	size_t n = 0;
+	int status = read_ranges(m, &range, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		unsigned int order = 31u - (unsigned int)__builtin_clz(runs.run[i].pages);
+		unsigned int order = 63u - (unsigned int)__builtin_clzll(range[i].pages);
 
 		ranges[order]++;
-		bytes[order] += (uint64_t)runs.run[i].pages * KL_DETAIL_PAGE_BYTES;
+		bytes[order] += range[i].pages * KL_DETAIL_PAGE_BYTES;
 	}
 	for (unsigned int i = 0; i < BUCKETS; i++) {
 		if (!ranges[i])
@@ -217,8 +218,8 @@ int cli_memory_print_physical(const struct cli_memory *m)
 	if (!status) {
 		printf("\n%zu contiguous ranges of physical memory, by length\n\n", n);
 		cli_rows_print(rows, stdout, 0, 0);
-		kl_page_runs_deinit(&runs);
 	}
+	free(range);
 	cli_rows_destroy(rows);
 	return status;
 }
@@ -255,21 +256,32 @@ int cli_memory_print_sharers(const struct cli_memory *m)
 	return CLI_OK;
 }
 
-int cli_memory_add_sharers(const struct cli_memory *m, json_t *document)
+json_t *cli_memory_sharers_json(const struct cli_memory *m)
 {
 	struct kl_memory_sharer *sharer;
 	json_t *to;
 	size_t n;
 	int error = kl_memory_sharers(m->device, m->pid, &sharer, &n);
 
-	if (error)
-		return cli_library_error(error, NULL);
+	if (error) {
+		cli_library_error(error, NULL);
+		return NULL;
+	}
 	to = json_array();
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(to, json_pack("{s:i, s:o, s:I}", "pid", sharer[i].pid, "comm",
 						    cli_json_text(sharer[i].comm), "bytes",
 						    (json_int_t)sharer[i].bytes));
-	json_object_set_new(document, "sharers", to);
 	free(sharer);
+	return to;
+}
+
+int cli_memory_add_sharers(const struct cli_memory *m, json_t *document)
+{
+	json_t *sharers = cli_memory_sharers_json(m);
+
+	if (!sharers)
+		return CLI_FAILED;
+	json_object_set_new(document, "sharers", sharers);
 	return CLI_OK;
 }

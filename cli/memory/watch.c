@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Print at an interval how the memory of a process changes, by mapping. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,31 +148,20 @@ static int show(const struct cli_memory *m, const struct kl_memory *before,
 	return status;
 }
 
-int cli_memory_watch(const struct cli_memory *m, uint64_t interval_ns)
+int cli_memory_watch(struct cli_memory *m, uint64_t interval_ns)
 {
-	struct kl_memory before, now;
-	int error = kl_memory_read(m->device, m->pid, &before), status = CLI_OK;
-	uint64_t next = cli_now_ns() + interval_ns;
+	struct cli_memory_walk walk;
+	int status = cli_memory_walk_init(&walk, m, interval_ns, m->html);
+	const uint64_t end = m->duration_ns ? cli_now_ns() + m->duration_ns : UINT64_MAX;
 
-	if (error)
-		return cli_library_error(error, NULL);
-	while (!status && cli_wait_until(next)) {
-		next += interval_ns;
-		error = kl_memory_read(m->device, m->pid, &now);
-		if (error)
-			break;
-		/* A zombie still exists, without memory. */
-		if (now.list.flags & KL_DETAIL_ENDED) {
-			kl_memory_deinit(&now);
-			error = -ESRCH;
-			break;
-		}
-		status = show(m, &before, &now);
-		kl_memory_deinit(&before);
-		before = now;
-	}
-	kl_memory_deinit(&before);
-	if (error == -ESRCH && !cli_settings.json)
+	if (!status)
+		status = cli_memory_walk_step(&walk, show);
+	while (!status && !walk.has_ended && walk.next_ns <= end && cli_wait_until(walk.next_ns))
+		status = cli_memory_walk_step(&walk, show);
+	if (walk.has_ended && !cli_settings.json)
 		cli_note("process %d has ended", m->pid);
-	return error && error != -ESRCH ? cli_library_error(error, NULL) : status;
+	if (!status && m->html)
+		status = cli_memory_write_page(m, &walk, NULL);
+	cli_memory_walk_deinit(&walk);
+	return status;
 }

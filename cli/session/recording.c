@@ -52,6 +52,8 @@ static int record(struct cli_recording *r)
 	while (!error && !r->run.over) {
 		cli_run_wait(&r->run, kl_recorder_fd(r->recorder), 100);
 		error = kl_recorder_drain(r->recorder);
+		if (r->meanwhile)
+			r->meanwhile(r->context);
 	}
 	if (error)
 		cli_library_error(error, NULL);

@@ -15,6 +15,7 @@
  * @output: where the trace is kept, or NULL
  * @force: replace an existing trace there
  * @handler: handler of events that are named without one
+ * @meanwhile: called with @context at least every 0.1 s while it records, or NULL
  * @path: out: the trace
  * @own: out: processes of kernlens itself: this one, and its helper that reads symbols
  */
@@ -25,6 +26,8 @@ struct cli_recording {
 	const char *output;
 	bool force;
 	unsigned int handler;
+	void (*meanwhile)(void *context);
+	void *context;
 	char *path;
 	pid_t own[2];
 };

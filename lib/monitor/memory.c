@@ -179,7 +179,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * KL_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-int kl_memory_read(struct kl_device *device, int pid, struct kl_memory *m)
+int kl_memory_read(struct kl_device *device, int pid, uint32_t what, struct kl_memory *m)
 {
 	int ret;
 
@@ -188,7 +188,7 @@ int kl_memory_read(struct kl_device *device, int pid, struct kl_memory *m)
 	m->time_ns = now_ns();
 	ret = kl_details_read(device, pid, KL_DETAIL_MAPS, &m->list);
 	if (!ret)
-		ret = kl_page_runs_read(device, pid, KL_DETAIL_PAGES, &m->runs);
+		ret = kl_page_runs_read(device, pid, what, &m->runs);
 	if (!ret) {
 		m->mapping = calloc(m->list.n + 1, sizeof(*m->mapping));
 		ret = m->mapping ? 0 : kl_fail(ENOMEM, "out of memory");

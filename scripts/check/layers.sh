@@ -62,6 +62,7 @@ layers() {
 	shown    view/page/page.h
 	shown    view/page/graph.h
 	shown    view/page/plot.h
+	shown    view/page/memory.h
 	shown    view/page/serve.h
 	shown    view/http/access.h
 	shown    view/http/address.h

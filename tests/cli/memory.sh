@@ -51,14 +51,18 @@ echo 0 >/sys/kernel/mm/ksm/run
 kill -STOP "$parent" "$child"
 sleep 0.5
 
+# copy_proc PID: what is compared with, by a program that maps no page of the process, as Python may.
+copy_proc() {
+	local name
+	for name in "$1/smaps" kpagecount kpageflags; do
+		cat "/proc/$name" >"proc.${name##*/}"
+	done
+}
 # against PID [STATE...]: compares all that is known about the pages of a process that is stopped.
 against() {
 	kl memory "$1" --json --pages
 	expect "memory of $(cat "/proc/$1/comm")" 0
-	# By a program that maps none of its pages, as Python may.
-	for name in "$1/smaps" kpagecount kpageflags; do
-		cat "/proc/$name" >"proc.${name##*/}"
-	done
+	copy_proc "$1"
 	mem compare out "$@" >compare.out
 	tap "$(cat "/proc/$1/comm")" compare.out
 }
@@ -71,6 +75,30 @@ json "each kind of sum is there" '.total | .anonhugepages > 0 and .swap > 0 and 
 json "zones and nodes add up to what is in RAM" '(.total | .rss + .private_hugetlb + .shared_hugetlb) as $all |
 	([.zones[]] | add) == $all and ([.nodes[]] | add) == $all'
 against "$child" anon
+
+# The same process drawn, as physical ranges, and in a page.
+pages_of() { python3 "$here/memory_page.py" "$@" >page.tap; }
+kl memory "$parent" --map
+expect "drawn" 0
+copy_proc "$parent"
+pages_of drawing out "$parent"
+tap "drawing" page.tap
+says out '^Physical memory, [0-9]+ [KMG]iB a character' "physical memory"
+says out '^ *[0-9a-f]+  [.1-9#]{64}$' "a line of it"
+says out '^[0-9]+ contiguous ranges$' "their number"
+says out '^[0-9a-f]+-[0-9a-f]+ +[0-9.]+ [KM]iB +[0-9]+ +(DMA|DMA32|Normal|Movable)' "a range"
+kl memory "$parent" --map --json
+pages_of ranges out "$parent"
+tap "ranges" page.tap
+kl memory "$parent" --html page.html --shared
+expect "a page" 0
+says err '^kernlens: page.html: [0-9.]+ MB$' "its size"
+check "nothing is printed" test ! -s "$work/out"
+check "only its owner may read it" test "$(stat -c %a page.html)" = 600
+check "it loads nothing" grep -q "default-src 'none'" page.html
+kl memory "$parent" --json --pages --shared
+pages_of page page.html out
+tap "page" page.tap
 
 # Programs that are not ours: Go, with large mappings that have no pages; a shell; init.
 mkfifo fifo
@@ -153,6 +181,25 @@ says err "^kernlens: process $parent does not exist$" "as if it did not exist"
 kl_nobody memory $mine --physical
 expect "nor are physical addresses" 1
 says err 'physical addresses require CAP_SYS_ADMIN' "with the reason"
+kl_nobody memory $mine --map --json
+json "nor which of them are contiguous" '.ranges == null'
+kl_nobody memory $mine --map
+expect "pages can be drawn" 0
+says out '^[0-9a-f]+ +[0-9]+ KiB  [.a-zA-Z]+ +.*/alone' "those of a mapping, in which"
+says out '^Where these pages are in physical memory requires CAP_SYS_ADMIN' "the other part is missing"
+silent out 'contiguous' "nothing about contiguity"
+pages=$(mktemp -d)
+chmod 777 "$pages"
+kl_nobody memory $mine --html "$pages/mine.html"
+expect "and a page be written" 0
+kl_nobody memory $mine --json --pages
+pages_of page "$pages/mine.html" out
+tap "own page" page.tap
+check "without physical addresses" test "$(sed -n 's|^<script id="memory" type="application/json">\(.*\)</script>$|\1|p' "$pages/mine.html" |
+	jq '.process | .ranges == null and all(.runs[]; length < 9)')" = true
+kl_nobody memory "$parent" --html "$pages/theirs.html"
+expect "but not of another user's" 1
+check "of which there is no page" test ! -e "$pages/theirs.html"
 kl_nobody memory $mine --shared --json
 json "others that share its pages are not listed" 'all(.sharers[]; .comm == "kernlens")'
 kill -9 $mine
@@ -185,6 +232,32 @@ kill $watching 2>/dev/null
 says out '^  no change$' "nothing happens"
 says err "process $growing has ended" "until it ends"
 
+# The same while it is recorded, for a page with the reads and the page faults.
+mem grow "$work/again" >again.out &
+wait_until test -s again.out
+growing=$(<again.out)
+"$kernlens" memory -p "$growing" --name watched --watch=0.3 --html watched.html >watch.out 2>watch.err &
+watching=$!
+wait_until bash -c '"$0" status --json | jq -e ".sessions[] | select(.name == \"watched\").running"' "$kernlens"
+# The first read follows.
+sleep 2
+for step in 1 2 3 4; do
+	touch "again.$step"
+	wait_until test -e "again.$step.done"
+	sleep 2
+done
+kill -INT $watching
+wait $watching
+check "a page of what was recorded" test $? -eq 0
+pages_of history watched.html
+tap "history" page.tap
+kl memory "$growing" --watch=0.2 --duration 1 --html short.html
+expect "watching for a time" 0
+says out '^  no change$' "shows changes"
+check "then writes a page" test "$(sed -n 's|^<script id="memory" type="application/json">\(.*\)</script>$|\1|p' short.html |
+	jq '.history.reads >= 2 and .growth == null and .process.comm == "python3"')" = true
+kill -9 "$growing"
+
 # Which code touches memory, gives it back and keeps it.
 program=$here/../../build/tests/cli/memory-growth
 # of FUNCTION MEMBER [ROWS]: the sum of a member of rows in whose stack traces the function is.
@@ -208,6 +281,9 @@ growth() {
 	json "what came is kept or given back" '.touched == .kept + .freed and
 		([.rows[].touched] | add) == .touched and ([.rows[].kept] | add) == .kept'
 	json "the oldest is older than the pause" '[.rows[].oldest_ns] | max > 3e8'
+	json "sums over time" '. as $all | .history | [(.touched, .freed, .kept) | add] ==
+		[$all | .touched, .freed, .kept] and (.touched | length) <= 64'
+	json "the huge page came in the last part" '.history | .kept[(.kept | length) / 2 | floor:] | add >= 2097152'
 }
 kl memory --json --by stack --top 0 -o grown -- "$program"
 expect "a program that keeps memory" 0
@@ -222,7 +298,13 @@ kl memory -i grown
 expect "by function" 0
 says out '^[0-9,]+ page faults brought [0-9.]+ MiB: [0-9.]+ MiB kept, [0-9.]+ MiB given back$' "the sums"
 says out '^ *6\.[0-9] MiB +[0-9.]+ MiB +[0-9.]+ MiB +[0-9,]+ +[0-9.]+ m?s +[0-9.]+ m?s +leak_some +memory-growth +memory-growth-[0-9]+$' "who keeps memory"
+says out '^ *from +touched +given back +there then +kept *$' "over time"
 says out '^ *4\.0 MiB +1 +give_back +memory-growth +memory-growth-[0-9]+$' "who gives it back"
+kl memory -i grown --html grown.html
+expect "as a page" 0
+check "with the same sums" test "$(sed -n 's|^<script id="memory" type="application/json">\(.*\)</script>$|\1|p' grown.html |
+	jq -c '[.process, (.growth | .touched, .kept, .freed)]')" = \
+	"$("$kernlens" memory -i grown --json | jq -c '[null, .touched, .kept, .freed]')"
 kl memory -i grown --by stack --top 1
 says out '^6\.[0-9] MiB kept of [0-9.]+ MiB touched in [0-9,]+ page faults by memory-growth-[0-9]+:$' "a stack trace"
 kl memory -i grown --by process --json
@@ -231,6 +313,13 @@ kl_nobody memory --json --by stack --top 0 -- "$program"
 expect "an ordinary user's program" 0
 growth
 check "what the kernel touches is not theirs to see" test "$(of read_into kept)" -eq 0
+kl_nobody memory --watch=0.05 --html "$pages/own.html" -- "$program"
+expect "and a page of it" 0
+check "which has its growth and its pages, without physical addresses" test "$(
+	sed -n 's|^<script id="memory" type="application/json">\(.*\)</script>$|\1|p' "$pages/own.html" |
+		jq '(.growth.kept > 8e6) and (.process.comm == "memory-growth") and (.process.ranges == null) and
+			all(.process.runs[]; length < 9)'
+)" = true
 kl record -o other -e sched_switch -- true
 kl memory -i other
 expect "a trace without page faults" 1
@@ -252,6 +341,16 @@ kl memory one
 check "anything but a number is a command" test "$status" -eq 127
 kl memory 1 --csv --json
 expect "two formats" 2
+kl memory 1 --html page.html --json
+expect "a page and JSON" 2
+kl memory 1 --html page.html --map
+expect "a page has all" 2
+kl memory 1 --html none/page.html
+expect "no such directory" 1
+kl memory 1 --duration 3
+expect "--duration without --watch" 2
+kl memory -i grown --watch --html page.html
+expect "--watch of a trace" 2
 
 kill -9 "$child" "$parent"
 wait $scene 2>/dev/null

@@ -2,11 +2,11 @@
 #
 # What the tests of the page need; included by the top Makefile.
 #
-#   view-tests   $(BUILD)/tests/view/make-trace: writes traces whose contents are known
+#   view-tests   $(BUILD)/tests/view/make-trace and make-growth: write traces whose contents are known
 
-view-tests: $(BUILD)/tests/view/make-trace
+view-tests: $(BUILD)/tests/view/make-trace $(BUILD)/tests/view/make-growth
 
-$(BUILD)/tests/view/make-trace: tests/view/make_trace.c tests/unit/lib/synth.c $(LIB) $(LIB_HEADERS)
+$(BUILD)/tests/view/make-%: tests/view/make_%.c tests/unit/lib/synth.c $(LIB) $(LIB_HEADERS)
 	mkdir -p $(@D)
 	$(call step,LD)$(CC) $(CFLAGS) $(LIB_INCLUDES) -o $@ $(filter %.c,$^) $(LIB) $(LIB_LIBS)
 

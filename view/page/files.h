@@ -49,6 +49,12 @@ VIEW_PAGE_FILE(graph_main);
 VIEW_PAGE_FILE(plot_style);
 VIEW_PAGE_FILE(plot_body);
 VIEW_PAGE_FILE(plot_main);
+VIEW_PAGE_FILE(memory_style);
+VIEW_PAGE_FILE(memory_body);
+VIEW_PAGE_FILE(memory_map);
+VIEW_PAGE_FILE(memory_time);
+VIEW_PAGE_FILE(memory_code);
+VIEW_PAGE_FILE(memory_main);
 
 struct view_part {
 	const char *text;

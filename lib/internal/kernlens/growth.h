@@ -24,6 +24,21 @@ enum kl_growth_key {
 	KL_GROWTH_KEYS,
 };
 
+/* Number of intervals that the time of a trace is divided into. */
+#define KL_GROWTH_INTERVALS 64
+
+/**
+ * struct kl_growth_times - pages by interval
+ * @touched: those that came in it
+ * @freed: those that were given back in it, whenever they came
+ * @kept: those that came in it and were still there when the trace or the process ended
+ */
+struct kl_growth_times {
+	uint32_t touched[KL_GROWTH_INTERVALS];
+	uint32_t freed[KL_GROWTH_INTERVALS];
+	uint32_t kept[KL_GROWTH_INTERVALS];
+};
+
 /**
  * struct kl_growth_row - pages that the same code has touched first, or given back
  * @stack: ID of the user stack trace, KL_GROWTH_BY_STACK; 0: none
@@ -37,6 +52,7 @@ enum kl_growth_key {
  * @kept: bytes of these that were still there when the trace or the process ended
  * @oldest_ns: the longest time that one of these has been there
  * @age_ns: their mean time
+ * @times: when; in a row of calls, only @times.freed
  */
 struct kl_growth_row {
 	uint32_t stack;
@@ -50,6 +66,7 @@ struct kl_growth_row {
 	uint64_t kept;
 	uint64_t oldest_ns;
 	uint64_t age_ns;
+	struct kl_growth_times times;
 };
 
 /**
@@ -124,6 +141,33 @@ const struct kl_growth_totals *kl_growth_totals(const struct kl_growth *growth);
  */
 struct kl_growth_row *kl_growth_rows(const struct kl_growth *growth, enum kl_growth_key key,
 				     bool calls, size_t *n);
+
+/**
+ * struct kl_growth_history - what came, went and stayed over time, in bytes
+ * @begin_ns: time of the first event; the first interval begins there
+ * @end_ns: time of the last event
+ * @interval_ns: length of an interval, at least 1 ms
+ * @n: number of intervals up to @end_ns; 0: no events
+ * @touched, @freed, @kept: by interval, as in struct kl_growth_times
+ */
+struct kl_growth_history {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t interval_ns;
+	unsigned int n;
+	uint64_t touched[KL_GROWTH_INTERVALS];
+	uint64_t freed[KL_GROWTH_INTERVALS];
+	uint64_t kept[KL_GROWTH_INTERVALS];
+};
+
+/**
+ * kl_growth_history - sums over time
+ * @growth: finished
+ * @history: filled in
+ *
+ * The sums of each kind are those of kl_growth_totals().
+ */
+void kl_growth_history(const struct kl_growth *growth, struct kl_growth_history *history);
 
 /**
  * kl_growth_missing - the events without which nothing can be said

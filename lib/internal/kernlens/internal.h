@@ -39,6 +39,7 @@
 #include <kernlens/maskset.h>
 #include <kernlens/measure.h>
 #include <kernlens/memory.h>
+#include <kernlens/memory_history.h>
 #include <kernlens/metrics.h>
 #include <kernlens/mm_report.h>
 #include <kernlens/near.h>

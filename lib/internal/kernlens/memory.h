@@ -53,6 +53,30 @@ static inline bool kl_page_run_is_in_ram(const struct kl_abi_detail_pages *run)
 }
 
 /**
+ * struct kl_page_range - pages of a process that are next to each other in physical memory
+ * @frame: frame number of the first
+ * @pages: number of pages
+ * @node: memory node
+ * @zone: KL_ZONE_*
+ */
+struct kl_page_range {
+	uint64_t frame;
+	uint64_t pages;
+	uint16_t node;
+	uint8_t zone;
+};
+
+/**
+ * kl_page_ranges - the contiguous ranges of a process's physical memory
+ * @runs: of KL_DETAIL_FRAMES
+ * @n: set to their number
+ *
+ * Returns the ranges, by frame number, to be freed; NULL with errno ENOMEM. A page that is mapped
+ * several times is in one range, and only once.
+ */
+struct kl_page_range *kl_page_ranges(const struct kl_page_runs *runs, size_t *n);
+
+/**
  * struct kl_memory_sums - sums of the pages of a mapping or a process, in bytes
  * @pss_scaled: pss times 4096, which is exact enough to be added
  */
@@ -131,12 +155,13 @@ struct kl_memory {
  * kl_memory_read - read the memory of a process
  * @device: device to query
  * @pid: ID of a process or thread
+ * @what: KL_DETAIL_PAGES, or KL_DETAIL_FRAMES for frame numbers as well
  * @memory: filled in, overwriting its contents; free it with kl_memory_deinit()
  *
  * Pages of mappings that appear or disappear during the read may be missing. Returns 0 or a
  * negative errno, as kl_details_read().
  */
-int kl_memory_read(struct kl_device *device, int pid, struct kl_memory *memory);
+int kl_memory_read(struct kl_device *device, int pid, uint32_t what, struct kl_memory *memory);
 
 /**
  * kl_memory_deinit - free the memory of what kl_memory_read() has filled in

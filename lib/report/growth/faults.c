@@ -20,8 +20,11 @@
 #define AROUND_PAGES 16 /* of a file, around a fault that reads */
 #define LARGE_PAGES 512 /* of anonymous memory at most */
 
-/* Faults that read within which the RSS grows, unless they brought nothing. */
-#define READ_MAX 64
+/*
+ * Faults that read within which the RSS grows, unless they brought nothing: twice the faults or
+ * pages that the kernel adds up first, since the first of them may come at any time in between.
+ */
+#define READ_MAX 128
 
 /* Take up to @n pages: that of the fault, and the nearest in an aligned range of @span pages. */
 static int take_pages(const struct kl_growth_fault *fault, uint64_t n, uint64_t span,

@@ -101,15 +101,27 @@ static int64_t get_row(struct kl_growth *g, const struct kl_event *event, bool c
 	return (int64_t)entry->number - 1;
 }
 
+static uint32_t now_ms(const struct kl_growth *g)
+{
+	return (uint32_t)((g->last_ns - g->first_ns) / KL_GROWTH_NS_PER_MS);
+}
+
+static void add_freed(struct kl_growth_source *row, unsigned int interval)
+{
+	row->freed += 1 << KL_GROWTH_PAGE_SHIFT;
+	row->times.freed[interval]++;
+}
+
 static void remove_page(void *context, struct kl_growth_page page)
 {
 	struct kl_growth *g = context;
-	const uint64_t bytes = 1 << KL_GROWTH_PAGE_SHIFT;
+	const unsigned int interval = kl_growth_interval_of(g, now_ms(g));
 
-	g->row[page.row - 1].freed += bytes;
-	g->totals.freed += bytes;
+	add_freed(&g->row[page.row - 1], interval);
+	g->times.freed[interval]++;
+	g->totals.freed += 1 << KL_GROWTH_PAGE_SHIFT;
 	if (g->freeing)
-		g->row[g->freeing - 1].freed += bytes;
+		add_freed(&g->row[g->freeing - 1], interval);
 }
 
 #define NOBODY SIZE_MAX
@@ -130,11 +142,6 @@ static int free_range(struct kl_growth *g, int32_t pid, uint64_t start, uint64_t
 
 /* -------------------------------------------------------------------- faults */
 
-static uint32_t now_ms(const struct kl_growth *g)
-{
-	return (uint32_t)((g->last_ns - g->first_ns) / KL_GROWTH_NS_PER_MS);
-}
-
 /**
  * struct taker - who takes pages
  * @pid: the process
@@ -144,10 +151,22 @@ struct taker {
 	int32_t pid;
 };
 
-static void add_unplaced(struct kl_growth_source *row, uint32_t ms)
+/* These pages are never given back, as far as is known. */
+static void add_unplaced(struct kl_growth *g, struct kl_growth_source *row, uint32_t ms)
 {
 	row->unplaced++;
 	row->unplaced_ms += ms;
+	row->times.kept[kl_growth_interval_of(g, ms)]++;
+}
+
+static void add_touched(struct kl_growth *g, struct kl_growth_source *row, uint32_t ms)
+{
+	const unsigned int interval = kl_growth_interval_of(g, ms);
+
+	row->touched += 1 << KL_GROWTH_PAGE_SHIFT;
+	row->times.touched[interval]++;
+	g->totals.touched += 1 << KL_GROWTH_PAGE_SHIFT;
+	g->times.touched[interval]++;
 }
 
 /* A kl_growth_take_fn. */
@@ -156,14 +175,12 @@ static int take_page(void *context, const struct kl_growth_fault *fault, uint64_
 {
 	const struct taker *taker = context;
 	struct kl_growth *g = taker->g;
-	const uint64_t bytes = 1 << KL_GROWTH_PAGE_SHIFT;
 	struct kl_growth_source *row = &g->row[fault->row];
 	struct kl_growth_page *page;
 
 	if (number == KL_GROWTH_NOWHERE) {
-		add_unplaced(row, fault->ms);
-		row->touched += bytes;
-		g->totals.touched += bytes;
+		add_unplaced(g, row, fault->ms);
+		add_touched(g, row, fault->ms);
 		return 1;
 	}
 	page = kl_growth_pages_get(&g->pages, taker->pid, number);
@@ -172,16 +189,15 @@ static int take_page(void *context, const struct kl_growth_fault *fault, uint64_
 	if (page->row && !is_new)
 		return 0;
 	if (page->row && page->is_guess) {
-		add_unplaced(&g->row[page->row - 1], page->ms);
+		add_unplaced(g, &g->row[page->row - 1], page->ms);
 	} else if (page->row) {
 		remove_page(g, *page);
-		g->totals.again += bytes;
+		g->totals.again += 1 << KL_GROWTH_PAGE_SHIFT;
 	}
 	*page = (struct kl_growth_page){ .row = (uint32_t)fault->row + 1,
 					 .is_guess = is_guess,
 					 .ms = fault->ms & INT32_MAX };
-	row->touched += bytes;
-	g->totals.touched += bytes;
+	add_touched(g, row, fault->ms);
 	return 1;
 }
 
@@ -365,6 +381,7 @@ static void keep_page(void *context, struct kl_growth_page page)
 
 	row->kept_pages++;
 	row->kept_ms += ms;
+	row->times.kept[kl_growth_interval_of(g, page.ms)]++;
 	if (ms > row->oldest_ms)
 		row->oldest_ms = ms;
 	g->totals.kept += 1 << KL_GROWTH_PAGE_SHIFT;
@@ -378,6 +395,8 @@ int kl_growth_finish(struct kl_growth *g)
 	while (!error && (process = kl_hash_next(&g->processes, process)))
 		error = kl_growth_faults_end(&process->faults, take_page,
 					     &(struct taker){ g, (int32_t)(process->key - 1) });
+	if (g->first_ns)
+		kl_growth_interval_of(g, now_ms(g));
 	g->totals.processes = g->processes.count;
 	kl_growth_pages_visit(&g->pages, keep_page, g);
 	for (size_t i = 0; i < g->n; i++) {

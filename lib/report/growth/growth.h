@@ -18,6 +18,7 @@
  * @unplaced: pages of which is not known where they are
  * @unplaced_ms: sum of the times at which they came
  * @kept_ms: sum of the times for which the pages that were kept have been there
+ * @times: by interval of struct kl_growth
  */
 struct kl_growth_source {
 	uint32_t stack;
@@ -31,12 +32,15 @@ struct kl_growth_source {
 	uint64_t kept_pages;
 	uint64_t kept_ms;
 	uint64_t oldest_ms;
+	struct kl_growth_times times;
 };
 
 /**
  * struct kl_growth - the report
  * @row: sources
  * @freeing: the one that pages are being given back by, plus 1; 0: none
+ * @interval_ms: length of the intervals of all times; 0: none yet
+ * @times: of all rows of faults, but for what they kept
  */
 struct kl_growth {
 	const struct kl_schema *schema;
@@ -54,6 +58,14 @@ struct kl_growth {
 	size_t freeing;
 	uint64_t first_ns;
 	uint64_t last_ns;
+	uint32_t interval_ms;
+	struct kl_growth_times times;
 };
+
+/* The interval of a time, in ms since the trace began. Lengthens all intervals if necessary. */
+unsigned int kl_growth_interval_of(struct kl_growth *growth, uint32_t ms);
+
+/* Add times with the same intervals. */
+void kl_growth_times_add(struct kl_growth_times *to, const struct kl_growth_times *from);
 
 #endif /* KL_LIB_REPORT_GROWTH_GROWTH_H */

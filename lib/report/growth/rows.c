@@ -104,6 +104,7 @@ static void merge(struct kl_growth_row *to, const struct kl_growth_row *row, enu
 	to->touched += row->touched;
 	to->freed += row->freed;
 	to->kept = kept;
+	kl_growth_times_add(&to->times, &row->times);
 	if (row->oldest_ns > to->oldest_ns)
 		to->oldest_ns = row->oldest_ns;
 	if (key != KL_GROWTH_BY_STACK && row->stack != to->stack)
@@ -143,6 +144,7 @@ struct kl_growth_row *kl_growth_rows(const struct kl_growth *g, enum kl_growth_k
 		to[all].oldest_ns = row->oldest_ms * KL_GROWTH_NS_PER_MS;
 		to[all].age_ns =
 			row->kept_pages ? row->kept_ms * KL_GROWTH_NS_PER_MS / row->kept_pages : 0;
+		to[all].times = row->times;
 		all++;
 	}
 	qsort(to, all, sizeof(*to), orders[key]);
