@@ -16,16 +16,17 @@ VIEW_EMBED(coverage_main, "coverage.js");
 
 static int write_graphs(bool served, int (*data)(void *context), view_write_fn write, void *context)
 {
-	/* The last one starts the page. */
-	static const struct view_part scripts[] = { VIEW_FILE(graph_layout), VIEW_FILE(graph_draw),
-						    VIEW_FILE(graph_panel), VIEW_FILE(graph_server),
-						    VIEW_FILE(graph_main) };
+	/* The last one starts the page. Without a server, the first one has no use. */
+	static const struct view_part scripts[] = { VIEW_FILE(graph_server),
+						    VIEW_FILE(graph_layout), VIEW_FILE(graph_draw),
+						    VIEW_FILE(graph_panel), VIEW_FILE(graph_main) };
+	const size_t left_out = served ? 0 : 1;
 	const struct view_data_page page = {
 		.style = VIEW_FILE(graph_style),
 		.body = VIEW_FILE(graph_body),
 		.id = "functions",
-		.script = scripts,
-		.n_scripts = sizeof(scripts) / sizeof(*scripts),
+		.script = scripts + left_out,
+		.n_scripts = sizeof(scripts) / sizeof(*scripts) - left_out,
 		.served = served,
 	};
 

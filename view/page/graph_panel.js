@@ -65,7 +65,7 @@ function linkOfTarget(instruction) {
 			return block && linkTo(f, block.block, f === here.f ? `block ${block.block}` : nameOf(f));
 		}
 	}
-	return page.served ? make('a', { href: `#${instruction.target}` }, instruction.text.split(/\s+/).at(-1)) : null;
+	return page.served ? make('a', { href: `#${instruction.target}` }, symbolOf(instruction.text)) : null;
 }
 
 function instructionRows(block) {
@@ -136,9 +136,9 @@ function functionsPanel() {
 	const columns = [['function', nameOf, (f) => linkTo(f, 0, nameOf(f))], ['blocks', (f) => f.blocks.length]];
 
 	if (functions.some((f) => f.counted))
-		columns.push(['counted', (f) => f.counted], ['ran', (f) => f.ran],
-			['percent', (f) => (f.counted ? 100 * f.ran / f.counted : undefined), (f) => (f.counted ? `${(100 * f.ran / f.counted).toFixed(1)} %` : '')],
-			['executions', (f) => f.executions, (f) => number(f.executions)]);
+		columns.push(['counted', (f) => f.counted], ['ran', (f) => f.ran, (f) => live(() => number(f.ran))],
+			['percent', (f) => (f.counted ? 100 * f.ran / f.counted : undefined), (f) => live(() => (f.counted ? `${(100 * f.ran / f.counted).toFixed(1)} %` : ''))],
+			['executions', (f) => f.executions, (f) => live(() => number(f.executions))]);
 	columns.push(['bytes', (f) => f.bytes]);
 	if (!functions.length)
 		return [make('p', { class: 'dim' }, 'No function is open: search for one in the field at the top.')];
@@ -181,5 +181,7 @@ function showLegend() {
 		items.push(make('span', {}, box('never'), 'never ran'));
 	if (here.f.blocks.some((block) => classOf(block) === 'unknown'))
 		items.push(make('span', {}, box('unknown'), isCounted(here.f) ? 'not counted' : 'cannot be instrumented'));
+	if (here.f.armed?.times.length)
+		items.push(make('span', {}, box('timed'), 'start or end of a time'));
 	byId('legend').replaceChildren(...items);
 }

@@ -155,8 +155,10 @@ function takeCounts(f) {
 const instrumentsOf = (rows) => JSON.stringify(rows.map((row) => [row.address, row.blocks.map(([block]) => block),
 	row.times.map(({ from, to }) => [from, to])]));
 
+const classesOf = (f) => (f ? f.blocks.map(classOf).join() : '');
+
 function takeState(state) {
-	const changed = instrumentsOf(armed) !== instrumentsOf(state.armed);
+	const changed = instrumentsOf(armed) !== instrumentsOf(state.armed), before = classesOf(here.f);
 
 	({ armed } = state);
 	functions.forEach(takeCounts);
@@ -167,10 +169,11 @@ function takeState(state) {
 	}
 	for (const show of lives)
 		show();
-	if (changed) {
+	if (changed)
 		showTools();
+	// Rows of blocks that have run for the first time are shown as others are.
+	if (changed || (here.tab === 'blocks' && before !== classesOf(here.f)))
 		showPanel();
-	}
 }
 
 async function readState() {
@@ -356,6 +359,9 @@ async function readCallers() {
 		show();
 }
 
+// The symbol in the text of an instruction, as in "call 0xffffffff81000000 <name>".
+const symbolOf = (text) => /<(.*)>$/.exec(text)?.[1] || text.split(/\s+/).at(-1);
+
 // Functions that a function calls or jumps to, each with the block that does so first.
 function calleesOf(f) {
 	const found = new Map();
@@ -363,7 +369,7 @@ function calleesOf(f) {
 	for (const block of f.blocks)
 		for (const { target, text } of block.instructions)
 			if (target && !has(f, BigInt(target)) && !found.has(target))
-				found.set(target, { target, block: block.block, name: text.split(/\s+/).at(-1) });
+				found.set(target, { target, block: block.block, name: symbolOf(text) });
 	return [...found.values()];
 }
 
