@@ -32,51 +32,47 @@ void cli_arm_params_deinit(struct cli_arm_params *params)
 
 /* -------------------------------------------------------------------- planning */
 
-static int count_functions(void *context, size_t function)
-{
-	unsigned int *n = context;
+/* The functions that a name stands for. */
+struct meaning {
+	size_t function;
+	unsigned int n;
+};
 
-	(void)function;
-	++*n;
+static int add_meaning(void *context, size_t function)
+{
+	struct meaning *meaning = context;
+
+	meaning->function = function;
+	meaning->n++;
 	return 0;
 }
 
-/* How rules name the function. NULL with errno if its name has several meanings. */
-static char *name_function(struct cli_armed *armed, const struct kl_symbols *symbols,
-			   struct kl_blocks *blocks)
+/* Rules name functions: does this one's name stand for it alone? Returns 0 or a negative errno. */
+static int check_name(struct cli_armed *armed, const struct kl_symbols *symbols,
+		      struct kl_blocks *blocks)
 {
-	const struct kl_block_function *f = &armed->function;
-	char *name = cli_format("%s%s%s", f->module, *f->module ? ":" : "", f->name);
+	const char *name = armed->function.name;
 	struct kl_block_want want = {};
-	unsigned int found = 0;
+	struct meaning meaning = {};
 	int ret = kl_block_want_parse(&want, name);
 
 	if (!ret)
-		ret = kl_block_want_visit(&want, symbols, blocks, count_functions, &found);
+		ret = kl_block_want_visit(&want, symbols, blocks, add_meaning, &meaning);
 	kl_block_want_free(&want);
-	if (ret >= 0 && found == 1)
-		return name;
-	if (ret >= 0)
-		armed->why = cli_format("times cannot be measured in %s: %u functions have this "
-					"name",
-					name, found);
-	free(name);
-	errno = ret < 0 ? -ret : ENOTUNIQ;
-	return NULL;
+	if (ret < 0 || (meaning.n == 1 && meaning.function == armed->params.function))
+		return ret < 0 ? ret : 0;
+	armed->why = cli_format("times cannot be measured in %s: several functions have this name",
+				name);
+	return -ENOTUNIQ;
 }
 
 static int add_times(struct cli_armed *armed, const struct kl_symbols *symbols,
 		     struct kl_blocks *blocks)
 {
 	const struct cli_arm_params *p = &armed->params;
-	char *name;
-	int ret = 0;
+	const char *name = armed->function.name;
+	int ret = p->times ? check_name(armed, symbols, blocks) : 0;
 
-	if (!p->times)
-		return 0;
-	name = name_function(armed, symbols, blocks);
-	if (!name)
-		return -errno;
 	for (unsigned int i = 0; i < p->times && !ret; i++) {
 		char *from = cli_format("%s#%u", name, p->from[i]);
 		char *to = cli_format("%s#%u", name, p->to[i]);
@@ -87,7 +83,6 @@ static int add_times(struct cli_armed *armed, const struct kl_symbols *symbols,
 		free(to);
 		free(from);
 	}
-	free(name);
 	return ret;
 }
 

@@ -186,8 +186,10 @@ json_t *cli_request_names(struct kl_blocks *blocks, const char *text, size_t mos
 	size_t n = 0;
 	json_t *names;
 
-	if (module && *module)
-		kl_blocks_add_module(blocks, module);
+	if (module && kl_blocks_add_module(blocks, module)) {
+		free(module);
+		return NULL;
+	}
 	match = cli_alloc((kl_blocks_functions(blocks) + 1) * sizeof(*match));
 	for (size_t i = 0; i < kl_blocks_functions(blocks); i++) {
 		kl_blocks_function(blocks, i, &match[n].function);

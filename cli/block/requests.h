@@ -35,7 +35,7 @@ bool *cli_request_copy(struct kl_blocks *blocks, const struct cli_arm_params *pa
  * @most: how many names at most
  *
  * Returns an object with an array "names" of objects, of which those that begin with the text are
- * first.
+ * first, or NULL with an error text: there is no such module.
  */
 json_t *cli_request_names(struct kl_blocks *blocks, const char *text, size_t most);
 

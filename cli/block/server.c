@@ -26,6 +26,7 @@
 
 #define FIRST_MAX 64 /* functions that the page begins with */
 #define NAMES_MAX 40
+#define NAME_MAX_BYTES 128
 #define STEP_FUNCTIONS 100
 
 /**
@@ -154,10 +155,12 @@ static int answer_names(struct server *s, struct MHD_Connection *connection,
 			struct http_answer *answer)
 {
 	const char *text = http_argument(connection, "q");
+	json_t *names;
 
-	if (!text || !*text || strlen(text) > 128)
+	if (!text || !*text || strlen(text) > NAME_MAX_BYTES)
 		return -EINVAL;
-	return send_json(answer, cli_request_names(s->blocks, text, NAMES_MAX));
+	names = cli_request_names(s->blocks, text, NAMES_MAX);
+	return names ? send_json(answer, names) : send_library_error(answer, -ENOENT);
 }
 
 static int answer_function(struct server *s, struct MHD_Connection *connection,
