@@ -87,6 +87,7 @@ const [time] = (await armed('ksys_read')).times;
 
 check('of some length', time.min_ns > 0 && time.min_ns <= time.mean_ns && time.mean_ns <= time.max_ns, time);
 check('which the page shows', await browser.until('/mean\\s+[\\d.]+ (ns|µs|ms|s)\\b/.test(byId("body").innerText) && document.querySelectorAll(".histogram tr").length > 0'), await text());
+check('the name of the function is still read in full', await evaluate('byId("title").scrollWidth <= byId("title").clientWidth'));
 check('both blocks are marked', await evaluate('document.querySelectorAll("#world .block.timed").length') === 2);
 await picture('time');
 await evaluate('setTheme()');
