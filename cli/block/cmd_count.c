@@ -336,6 +336,41 @@ static void take_time(struct count_run *cr, const struct cli_parser *parser)
 	cr->time[cr->times++] = parser->arg;
 }
 
+static void take_option(struct count_run *cr, const struct cli_parser *parser, int key)
+{
+	switch (key) {
+	case 'e':
+		if (cr->wants == WANTS_MAX)
+			cli_usage_error(parser->command, "too many -e options (maximum %d)",
+					WANTS_MAX);
+		cr->want[cr->wants++] = parser->arg;
+		break;
+	case KEY_PTRACE:
+		cr->ptrace = true;
+		break;
+	case KEY_IN_PLACE:
+		cr->spliced.in_place = true;
+		break;
+	case KEY_ASM:
+		cr->instructions = true;
+		break;
+	case KEY_HTML:
+		cr->html = parser->arg;
+		break;
+	case KEY_DEBUG:
+		cr->spliced.debug = parser->arg;
+		break;
+	case KEY_TIME:
+		take_time(cr, parser);
+		break;
+	case 'o':
+		cr->spliced.session.select.output = parser->arg;
+		break;
+	default:
+		cli_select_option(&cr->spliced.session.select, parser, key);
+	}
+}
+
 static int exec_count(const struct cli_command *self, int argc, char **argv)
 {
 	struct count_run *cr = cli_alloc(sizeof(*cr));
@@ -345,39 +380,8 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 	cr->spliced.session.command = self;
 	cli_select_init(&cr->spliced.session.select);
 	cli_parser_init(&parser, self, argc, argv);
-	while ((key = cli_parse(&parser))) {
-		switch (key) {
-		case 'e':
-			if (cr->wants == WANTS_MAX)
-				cli_usage_error(self, "too many -e options (maximum %d)",
-						WANTS_MAX);
-			cr->want[cr->wants++] = parser.arg;
-			break;
-		case KEY_PTRACE:
-			cr->ptrace = true;
-			break;
-		case KEY_IN_PLACE:
-			cr->spliced.in_place = true;
-			break;
-		case KEY_ASM:
-			cr->instructions = true;
-			break;
-		case KEY_HTML:
-			cr->html = parser.arg;
-			break;
-		case KEY_DEBUG:
-			cr->spliced.debug = parser.arg;
-			break;
-		case KEY_TIME:
-			take_time(cr, &parser);
-			break;
-		case 'o':
-			cr->spliced.session.select.output = parser.arg;
-			break;
-		default:
-			cli_select_option(&cr->spliced.session.select, &parser, key);
-		}
-	}
+	while ((key = cli_parse(&parser)))
+		take_option(cr, &parser, key);
 	if (parser.n_words)
 		cr->spliced.session.select.words = parser.words;
 	if (cr->times) {
