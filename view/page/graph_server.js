@@ -336,8 +336,8 @@ function instrumentsPanel() {
 
 		return [make('h2', { class: i ? 'next-function' : undefined }, make('a', { href: `#${row.address}` }, nameOf({ ...row, name: row.function }))),
 			facts([['counted', row.blocks.length ? `${number(counts)} of ${number(row.blocks.length)} blocks` : undefined], ['not counted', reasonsOf(row)],
-				['for', live(() => `${Math.round(now().seconds)} s`)],
-				['suspended', row.suspended ? 'the measurement took too much of the CPU time' : undefined]]),
+				['for', live(() => `${Math.round(now().seconds)} s`)]]),
+			make('p', { class: 'error' }, live(() => (now().suspended ? 'Times are not measured: their events took too much of the CPU time.' : ''))),
 			make('p', { class: 'buttons' }, button('remove', () => instrument(row.address, '', []), { class: 'remove' })),
 			...row.times.flatMap((_, index) => timeRows(row, index))];
 	});
