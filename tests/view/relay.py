@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""relay.py ADDRESS PORT: passes connections to ADDRESS:PORT on to the same port of 127.0.0.1."""
+#
+# relay.py ADDRESS PORT: passes connections to ADDRESS:PORT on to the same port of 127.0.0.1.
 import asyncio
 import sys
 
