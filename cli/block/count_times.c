@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measure times from one block to another while a command runs, with rules as kernlens stat has, and
- * print them with histograms.
+ * Measure times from one block to another while a command runs, with rules as kernlens stat has,
+ * and print them with histograms.
  */
 #include <errno.h>
 #include <stdlib.h>

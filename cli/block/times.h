@@ -50,7 +50,7 @@ char *cli_time_rules(unsigned int index, const char *from, const char *to);
 int cli_time_read(const struct kl_plan *plan, struct kl_session *session, unsigned int cpus,
 		  unsigned int index, struct cli_time *time);
 
-/* A time as a JSON object: "count", and "mean_ns", "min_ns", "max_ns" and "buckets" if it has any. */
+/* A time in JSON: "count" and, if that is not 0, "mean_ns", "min_ns", "max_ns" and "buckets". */
 json_t *cli_time_json(const struct cli_time *time);
 
 #endif /* KL_CLI_BLOCK_TIMES_H */

@@ -24,8 +24,8 @@ struct http_server;
  * @request_bytes: memory for the head of a request
  * @request_s: from the connection, or the previous answer, to the end of a request's head
  * @answer_s: to send an answer
- * @posts: requests of the method POST are read to their end, as those of GET are; one with a body is
- *         refused
+ * @posts: requests of the method POST are read to their end, as those of GET are; one with a body
+ *         is refused
  */
 struct http_limits {
 	unsigned int connections;
