@@ -32,11 +32,20 @@ static char *take_block(const char *text, size_t length)
 	return cli_format("%.*s", (int)length, text);
 }
 
-/* Paths may have commas; names of functions and numbers of blocks do not. */
+/*
+ * Several rules at a block of the kernel act in their order, which the measurement needs. Uprobes
+ * do not promise one.
+ */
+static void check_block(const struct timing *t, const char *block)
+{
+	if (kl_program_selector_is(block))
+		cli_usage_error(t->session->command, "--time applies only to blocks of the kernel");
+}
+
 static void take_time(struct timing *t, unsigned int i)
 {
 	struct cli_select *select = &t->session->select;
-	const char *text = t->of->text[i], *comma = strrchr(text, ',');
+	const char *text = t->of->text[i], *comma = strchr(text, ',');
 
 	if (comma) {
 		t->from[i] = take_block(text, (size_t)(comma - text));
@@ -47,6 +56,8 @@ static void take_time(struct timing *t, unsigned int i)
 				"invalid --time \"%s\"; expected two blocks, as in "
 				"FUNCTION#NUMBER,FUNCTION#NUMBER",
 				text);
+	check_block(t, t->from[i]);
+	check_block(t, t->to[i]);
 	select->spec[select->n_specs++] = cli_time_rules(i, t->from[i], t->to[i]);
 }
 

@@ -240,6 +240,9 @@ kl count --time hrtimer_nanosleep,hrtimer_nanosleep#0
 expect "a function is no block" 2
 kl count --time ksys_read#0,ksys_read#1 -e block:vfs_read
 expect "--time and -e" 2
+kl count --time /bin/true:main#0,/bin/true:main#1 -- true
+expect "blocks of a program" 2
+says err 'only to blocks of the kernel'
 kl count --time ksys_read#0,ksys_read#100000 -- true
 check "a block that is not there (status $status)" test "$status" -ne 0
 sleeps='import time
@@ -256,6 +259,13 @@ json "and from one to the next, one fewer" '.times[1].count == 9 and .times[1].m
 kl count --time "hrtimer_nanosleep#0,hrtimer_nanosleep#$back" -- python3 -c "$sleeps"
 says err '^ +hrtimer_nanosleep#0 +hrtimer_nanosleep#[0-9]+ +10 +[0-9.]+ ms'
 says err '#' "with a histogram"
+python3 -c 'import time
+while True: time.sleep(0.05)' &
+other=$!
+kl count --json --duration 3 -p $other --time "hrtimer_nanosleep#0,hrtimer_nanosleep#$back"
+json "times of a process" '.times[0] | .count >= 5 and .min_ns >= 50e6' "$work/out"
+kill $other
+wait $other 2>/dev/null
 kl stat --json -e syscall_entry_read -- dd if=/dev/zero of=/dev/null bs=1 count=300
 reads=$(jq '.events[] | select(.name == "syscall_entry_read").count' "$work/out")
 kl count --json --time ksys_read#0,ksys_read#1 -- dd if=/dev/zero of=/dev/null bs=1 count=300
