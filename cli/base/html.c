@@ -14,6 +14,13 @@ struct writing {
 	const json_t *data;
 };
 
+/* Where JSON goes. */
+struct escaping {
+	view_write_fn write;
+	void *context;
+	int error;
+};
+
 static int write_bytes(void *context, const void *bytes, size_t length)
 {
 	const struct writing *w = context;
@@ -24,15 +31,17 @@ static int write_bytes(void *context, const void *bytes, size_t length)
 /* Names must not end the script that the data is in: "<" occurs only in strings. */
 static int write_escaped(const char *text, size_t length, void *context)
 {
+	struct escaping *e = context;
+
 	while (length) {
 		const char *special = memchr(text, '<', length);
 		size_t n = special ? (size_t)(special - text) : length;
-		int error = write_bytes(context, text, n);
 
-		if (!error && special)
-			error = write_bytes(context, "\\u003c", 6);
-		if (error)
-			return error;
+		e->error = e->write(e->context, text, n);
+		if (!e->error && special)
+			e->error = e->write(e->context, "\\u003c", 6);
+		if (e->error)
+			return e->error;
 		n += !!special;
 		text += n;
 		length -= n;
@@ -40,14 +49,20 @@ static int write_escaped(const char *text, size_t length, void *context)
 	return 0;
 }
 
+int cli_html_json(const json_t *data, view_write_fn write, void *context)
+{
+	struct escaping e = { .write = write, .context = context };
+
+	if (!json_dump_callback(data, write_escaped, &e, JSON_COMPACT | JSON_ENSURE_ASCII))
+		return 0;
+	return e.error ? e.error : -ENOMEM;
+}
+
 static int write_data(void *context)
 {
 	const struct writing *w = context;
 
-	errno = 0;
-	if (!json_dump_callback(w->data, write_escaped, context, JSON_COMPACT | JSON_ENSURE_ASCII))
-		return 0;
-	return errno ? -errno : -ENOMEM;
+	return cli_html_json(w->data, write_bytes, context);
 }
 
 int cli_html_write(const char *path, json_t *data, const char *about, cli_html_fn view)

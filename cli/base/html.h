@@ -21,4 +21,14 @@ typedef int (*cli_html_fn)(int (*data)(void *context), view_write_fn write, void
  */
 int cli_html_write(const char *path, json_t *data, const char *about, cli_html_fn view);
 
+/**
+ * cli_html_json - write JSON as it may be in a page's script
+ * @data: data
+ * @write: called with each part
+ * @context: passed to it
+ *
+ * Returns 0, -ENOMEM, or what @write returned.
+ */
+int cli_html_json(const json_t *data, view_write_fn write, void *context);
+
 #endif /* KL_CLI_HTML_H */

@@ -11,15 +11,18 @@
 
 #include "../base/cli.h"
 #include "../base/common.h"
+#include "../base/numbers.h"
 #include "../base/output.h"
 #include "page.h"
 #include "print.h"
+#include "server.h"
 
 enum {
 	KEY_ASM = CLI_KEY_OWN,
 	KEY_DOT,
 	KEY_HTML,
 	KEY_COUNTS,
+	KEY_SERVE,
 	KEY_SURVEY,
 	KEY_CORE,
 	KEY_SYMBOLS,
@@ -31,6 +34,8 @@ static const struct cli_option options[] = {
 	{ KEY_DOT, "dot", NULL, "write the graph for graphviz" },
 	{ KEY_HTML, "html", "FILE", "write the graph as a page for the browser" },
 	{ KEY_COUNTS, "counts", "FILE", "with --html: --json result of count, path or coverage" },
+	{ KEY_SERVE, "serve", "[=PORT]",
+	  "serve the page to a browser here, which can instrument blocks" },
 	{ KEY_SURVEY, "survey", NULL, "summarize the whole kernel instead" },
 	{ KEY_CORE, "core", "FILE", "kernel memory image (/proc/kcore)" },
 	{ KEY_SYMBOLS, "symbols", "FILE", "kernel symbols (/proc/kallsyms)" },
@@ -47,6 +52,8 @@ struct options {
 	bool instructions;
 	bool dot;
 	bool survey;
+	bool serve;
+	uint64_t port;
 };
 
 struct printer {
@@ -415,6 +422,67 @@ static int run(const struct options *options, int n, char **patterns)
 	return status;
 }
 
+static void take_option(struct options *options, const struct cli_parser *parser, int key)
+{
+	switch (key) {
+	case KEY_ASM:
+		options->instructions = true;
+		break;
+	case KEY_DOT:
+		options->dot = true;
+		break;
+	case KEY_HTML:
+		options->html = parser->arg;
+		break;
+	case KEY_COUNTS:
+		options->counts = parser->arg;
+		break;
+	case KEY_SERVE:
+		options->serve = true;
+		if (parser->arg)
+			cli_take_number(parser, "--serve", UINT16_MAX, &options->port);
+		break;
+	case KEY_SURVEY:
+		options->survey = true;
+		break;
+	case KEY_CORE:
+		options->core = parser->arg;
+		break;
+	case KEY_SYMBOLS:
+		options->symbols = parser->arg;
+		break;
+	case KEY_DEBUG:
+		options->debug = parser->arg;
+		break;
+	}
+}
+
+static void check_options(const struct cli_command *self, const struct options *options, int words)
+{
+	if (options->survey ? words > 0 : !words && !options->serve)
+		cli_usage_error(self, options->survey ? "--survey does not take a function" :
+							"no function given; expected FUNCTION or "
+							"--survey");
+	if (options->dot && (cli_settings.json || options->survey))
+		cli_usage_error(self, "--dot cannot be used with --json or --survey");
+	if (options->html && (cli_settings.json || options->dot || options->survey))
+		cli_usage_error(self, "--html cannot be used with --json, --dot or --survey");
+	if (options->counts && !options->html)
+		cli_usage_error(self, "--counts requires --html");
+	if (options->serve && (options->instructions || options->dot || options->html ||
+			       options->survey || options->core || options->symbols))
+		cli_usage_error(self, "--serve shows the running kernel; of the other options of "
+				      "blocks, it can be used with --debug only");
+}
+
+static void check_served(const struct cli_command *self, int n, char *const *names)
+{
+	for (int i = 0; i < n; i++)
+		if (kl_program_selector_is(names[i]))
+			cli_usage_error(self, "--serve shows functions of the kernel, not of "
+					      "programs");
+}
+
 static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 {
 	struct options options = {};
@@ -422,44 +490,14 @@ static int exec_blocks(const struct cli_command *self, int argc, char **argv)
 	int key;
 
 	cli_parser_init(&parser, self, argc, argv);
-	while ((key = cli_parse(&parser))) {
-		switch (key) {
-		case KEY_ASM:
-			options.instructions = true;
-			break;
-		case KEY_DOT:
-			options.dot = true;
-			break;
-		case KEY_HTML:
-			options.html = parser.arg;
-			break;
-		case KEY_COUNTS:
-			options.counts = parser.arg;
-			break;
-		case KEY_SURVEY:
-			options.survey = true;
-			break;
-		case KEY_CORE:
-			options.core = parser.arg;
-			break;
-		case KEY_SYMBOLS:
-			options.symbols = parser.arg;
-			break;
-		case KEY_DEBUG:
-			options.debug = parser.arg;
-			break;
-		}
+	while ((key = cli_parse(&parser)))
+		take_option(&options, &parser, key);
+	check_options(self, &options, parser.n_words);
+	if (options.serve) {
+		check_served(self, parser.n_words, parser.words);
+		return cli_blocks_serve((uint16_t)options.port, options.debug, parser.words,
+					(size_t)parser.n_words);
 	}
-	if (options.survey ? parser.n_words > 0 : !parser.n_words)
-		cli_usage_error(self, options.survey ? "--survey does not take a function" :
-						       "no function given; expected FUNCTION or "
-						       "--survey");
-	if (options.dot && (cli_settings.json || options.survey))
-		cli_usage_error(self, "--dot cannot be used with --json or --survey");
-	if (options.html && (cli_settings.json || options.dot || options.survey))
-		cli_usage_error(self, "--html cannot be used with --json, --dot or --survey");
-	if (options.counts && !options.html)
-		cli_usage_error(self, "--counts requires --html");
 	cli_start_pager();
 	return run(&options, parser.n_words, parser.words);
 }
@@ -474,6 +512,7 @@ const struct cli_command_ops cmd_blocks = {
 		"  kernlens blocks ksys_read\n"
 		"  kernlens blocks --asm --dot vfs_read | dot -Tsvg >vfs_read.svg\n"
 		"  kernlens blocks vfs_read --html vfs_read.html\n"
+		"  kernlens blocks vfs_read --serve\n"
 		"  kernlens blocks ext4:ext4_sync_file\n"
 		"  kernlens blocks ./program:main\n"
 		"  kernlens blocks --survey\n",

@@ -10,6 +10,7 @@
 
 #include "../base/common.h"
 #include "../base/output.h"
+#include "count_times.h"
 #include "page.h"
 #include "print.h"
 #include "program.h"
@@ -21,12 +22,14 @@ enum {
 	KEY_IN_PLACE,
 	KEY_HTML,
 	KEY_DEBUG,
+	KEY_TIME,
 	WANTS_MAX = 64,
 };
 
 static const struct cli_option options[] = {
 	{ 'e', "event", "BLOCKS", "block:[PATH:|MODULE:]FUNCTION[+OFFSET|#NUMBER][:post]" },
-	{ 'p', "pid", "PID[,PID]", "for programs: processes and their new children" },
+	{ KEY_TIME, "time", "FROM,TO", "instead, for the kernel: times from a block to another" },
+	{ 'p', "pid", "PID[,PID]", "for programs and --time: processes and their new children" },
 	CLI_CGROUP_OPTIONS,
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ KEY_PTRACE, "ptrace", NULL, "for programs: use ptrace, not the module" },
@@ -42,6 +45,8 @@ struct count_run {
 	struct cli_spliced spliced;
 	char *want[WANTS_MAX];
 	size_t wants;
+	const char *time[CLI_TIMES_MAX];
+	unsigned int times;
 	const char *html;
 	bool instructions;
 	bool ptrace;
@@ -303,6 +308,69 @@ static int count_programs(const struct count_run *cr)
 	return status;
 }
 
+/* Times have sessions of their own, with rules instead of counters. */
+static int count_times(const struct cli_command *self, struct count_run *cr)
+{
+	struct cli_count_times *of;
+	int status;
+
+	if (cr->wants || cr->ptrace || cr->instructions || cr->html || cr->spliced.in_place ||
+	    cr->spliced.debug)
+		cli_usage_error(self, "--time cannot be used with -e, --ptrace, --in-place, --asm, "
+				      "--html or --debug");
+	of = cli_alloc(sizeof(*of));
+	of->session.command = self;
+	of->session.select = cr->spliced.session.select;
+	memcpy(of->text, cr->time, sizeof(of->text));
+	of->n = cr->times;
+	status = cli_count_times(of);
+	free(of);
+	return status;
+}
+
+static void take_time(struct count_run *cr, const struct cli_parser *parser)
+{
+	if (cr->times == CLI_TIMES_MAX)
+		cli_usage_error(parser->command, "too many --time options (maximum %d)",
+				CLI_TIMES_MAX);
+	cr->time[cr->times++] = parser->arg;
+}
+
+static void take_option(struct count_run *cr, const struct cli_parser *parser, int key)
+{
+	switch (key) {
+	case 'e':
+		if (cr->wants == WANTS_MAX)
+			cli_usage_error(parser->command, "too many -e options (maximum %d)",
+					WANTS_MAX);
+		cr->want[cr->wants++] = parser->arg;
+		break;
+	case KEY_PTRACE:
+		cr->ptrace = true;
+		break;
+	case KEY_IN_PLACE:
+		cr->spliced.in_place = true;
+		break;
+	case KEY_ASM:
+		cr->instructions = true;
+		break;
+	case KEY_HTML:
+		cr->html = parser->arg;
+		break;
+	case KEY_DEBUG:
+		cr->spliced.debug = parser->arg;
+		break;
+	case KEY_TIME:
+		take_time(cr, parser);
+		break;
+	case 'o':
+		cr->spliced.session.select.output = parser->arg;
+		break;
+	default:
+		cli_select_option(&cr->spliced.session.select, parser, key);
+	}
+}
+
 static int exec_count(const struct cli_command *self, int argc, char **argv)
 {
 	struct count_run *cr = cli_alloc(sizeof(*cr));
@@ -312,41 +380,18 @@ static int exec_count(const struct cli_command *self, int argc, char **argv)
 	cr->spliced.session.command = self;
 	cli_select_init(&cr->spliced.session.select);
 	cli_parser_init(&parser, self, argc, argv);
-	while ((key = cli_parse(&parser))) {
-		switch (key) {
-		case 'e':
-			if (cr->wants == WANTS_MAX)
-				cli_usage_error(self, "too many -e options (maximum %d)",
-						WANTS_MAX);
-			cr->want[cr->wants++] = parser.arg;
-			break;
-		case KEY_PTRACE:
-			cr->ptrace = true;
-			break;
-		case KEY_IN_PLACE:
-			cr->spliced.in_place = true;
-			break;
-		case KEY_ASM:
-			cr->instructions = true;
-			break;
-		case KEY_HTML:
-			cr->html = parser.arg;
-			break;
-		case KEY_DEBUG:
-			cr->spliced.debug = parser.arg;
-			break;
-		case 'o':
-			cr->spliced.session.select.output = parser.arg;
-			break;
-		default:
-			cli_select_option(&cr->spliced.session.select, &parser, key);
-		}
+	while ((key = cli_parse(&parser)))
+		take_option(cr, &parser, key);
+	if (parser.n_words)
+		cr->spliced.session.select.words = parser.words;
+	if (cr->times) {
+		status = count_times(self, cr);
+		free(cr);
+		return status;
 	}
 	if (!cr->wants)
 		cli_usage_error(self, "no blocks given; use -e block:FUNCTION");
 	check_events(self, cr);
-	if (parser.n_words)
-		cr->spliced.session.select.words = parser.words;
 	if (counts_programs(self, cr)) {
 		status = count_programs(cr);
 		free(cr);
@@ -376,10 +421,13 @@ const struct cli_command_ops cmd_count = {
 		"in the processes given with -p, or otherwise in all processes. With --ptrace, or\n"
 		"without CAP_SYS_ADMIN or the module, ptrace is used instead: on COMMAND, or on\n"
 		"your own processes given with -p.\n"
+		"--time measures times from the execution of a block to the next one of another by\n"
+		"the same task, of COMMAND, the selected tasks or, without both, all tasks.\n"
 		"\n"
 		"  kernlens count -e block:ksys_read -- cat /etc/passwd\n"
 		"  kernlens count -e 'block:vfs_*' --duration 5\n"
 		"  kernlens count -e block:ksys_read#3 -e block:ksys_read#3:post --asm -- make\n"
+		"  kernlens count --time vfs_read#0,vfs_read#6 -- make\n"
 		"  kernlens count -e block:./program:main --html main.html -- ./program\n",
 	.exec = exec_count,
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* kernlens view: writes a page that shows a trace as a timeline, in one file, or serves it. */
 #include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include "../base/common.h"
 #include "../base/numbers.h"
 #include "../base/output.h"
+#include "../base/served.h"
 #include "latest.h"
 #include "pack.h"
 
@@ -151,47 +150,17 @@ static int write_page(const struct view_run *v, struct kl_timeline *timeline)
 	return CLI_OK;
 }
 
-static atomic_bool stopped;
-
-static void on_signal(int number)
-{
-	(void)number;
-	stopped = true;
-}
-
-static bool is_stopped(void)
-{
-	return stopped;
-}
-
-static int print_url(const char *url)
-{
-	if (cli_settings.json)
-		return cli_json_write(json_pack("{s:s}", "url", url));
-	printf("%s\n", url);
-	if (fflush(stdout))
-		return cli_error(-errno, "%s", strerror(errno));
-	cli_note("open this address in a browser on this machine; Ctrl-C ends");
-	return CLI_OK;
-}
-
 static int serve_index(const struct view_run *v, struct kl_timeline_index *index)
 {
-	const struct sigaction action = { .sa_handler = on_signal };
 	struct view_server *server = view_server_create(index, v->path, (uint16_t)v->port);
-	struct sigaction before;
 	int status, error;
 
 	if (!server)
 		return cli_error(-errno, "cannot serve at port %llu: %s",
 				 (unsigned long long)v->port, strerror(errno));
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	/* As nohup(1) has it ignored. */
-	if (sigaction(SIGHUP, NULL, &before) || before.sa_handler != SIG_IGN)
-		sigaction(SIGHUP, &action, NULL);
-	status = print_url(view_server_url(server));
-	error = status ? 0 : view_server_run(server, is_stopped);
+	cli_stop_on_signals();
+	status = cli_print_url(view_server_url(server));
+	error = status ? 0 : view_server_run(server, cli_is_stopped);
 	view_server_destroy(server);
 	return error ? cli_library_error(error, NULL) : status;
 }

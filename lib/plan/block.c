@@ -23,8 +23,13 @@ int kl_plan_open_blocks(struct kl_plan *plan)
 	return plan->blocks ? 0 : -errno;
 }
 
-/* Record the point of the next event. */
-static int note_point(struct kl_plan *plan, size_t function, uint32_t block, bool behind)
+void kl_plan_use_text(struct kl_plan *plan, struct kl_blocks *blocks)
+{
+	plan->blocks = blocks;
+	plan->borrows_blocks = true;
+}
+
+static int note_point(struct kl_plan *plan, size_t function, const struct kl_splice_target *target)
 {
 	void *grown = kl_array_grow(plan->points, plan->n_points, &plan->points_room,
 				    sizeof(*plan->points));
@@ -32,23 +37,32 @@ static int note_point(struct kl_plan *plan, size_t function, uint32_t block, boo
 	if (!grown)
 		return -ENOMEM;
 	plan->points = grown;
-	plan->points[plan->n_points++] = (struct kl_plan_point){
-		.function = function,
-		.target = {
-			.block = block,
-			.behind = behind,
-			.instrument = KL_INSTRUMENT_FIRE,
-			.event = (uint32_t)(KL_EV_DYNAMIC + plan->n_events),
-		},
-	};
+	plan->points[plan->n_points++] = (struct kl_plan_point){ function, *target };
 	return 0;
+}
+
+int kl_plan_count_block(struct kl_plan *plan, size_t function, uint32_t block)
+{
+	const struct kl_splice_target target = {
+		.block = block,
+		.instrument = KL_INSTRUMENT_COUNT,
+	};
+
+	return note_point(plan, function, &target);
 }
 
 int kl_plan_add_point(struct kl_plan *plan, struct kl_plan_place *place, size_t function,
 		      uint32_t block, bool behind)
 {
 	size_t events = plan->n_events;
-	int ret = note_point(plan, function, block, behind);
+	/* The next event's. */
+	const struct kl_splice_target target = {
+		.block = block,
+		.behind = behind,
+		.instrument = KL_INSTRUMENT_FIRE,
+		.event = (uint32_t)(KL_EV_DYNAMIC + events),
+	};
+	int ret = note_point(plan, function, &target);
 
 	place->event = (struct kl_plan_event){ .kind = KL_SOURCE_KIND_BLOCK };
 	if (!ret)
@@ -166,7 +180,8 @@ static long add_targets(struct kl_plan *plan, size_t first)
 static int fail_all(const struct kl_plan *plan)
 {
 	struct kl_splice_point point = kl_splices_point(plan->splices, 0);
-	const struct kl_class *class = kl_schema_class(plan->schema, plan->points[0].target.event);
+	const uint32_t event = plan->points[0].target.event;
+	const struct kl_class *class = event ? kl_schema_class(plan->schema, event) : NULL;
 
 	return kl_fail(EINVAL, "%s cannot be instrumented: %s", class ? class->name : "the block",
 		       point.refusal ? kl_splice_refusal_help(point.refusal) :
@@ -179,7 +194,8 @@ int kl_plan_splice(struct kl_plan *plan, struct kl_session *session)
 
 	if (!plan->n_points || plan->joined)
 		return 0;
-	plan->splices = kl_splices_create(false);
+	/* Functions in which all points are counters may be relocated. */
+	plan->splices = kl_splices_create(true);
 	if (!plan->splices)
 		return -errno;
 	qsort(plan->points, plan->n_points, sizeof(*plan->points), compare_points);
@@ -228,6 +244,16 @@ struct kl_plan_block kl_plan_block(const struct kl_plan *plan, uint32_t index)
 	return block;
 }
 
+int kl_plan_block_counts(const struct kl_plan *plan, struct kl_session *session, uint64_t *count)
+{
+	int ret = kl_splices_counts(plan->splices, session, count);
+
+	for (size_t i = 0; !ret && i < plan->n_points; i++)
+		if (plan->points[i].target.instrument != KL_INSTRUMENT_COUNT)
+			count[i] = 0;
+	return ret;
+}
+
 struct kl_blocks *kl_plan_text(const struct kl_plan *plan)
 {
 	return plan->blocks;
@@ -236,6 +262,7 @@ struct kl_blocks *kl_plan_text(const struct kl_plan *plan)
 void kl_plan_free_blocks(struct kl_plan *plan)
 {
 	kl_splices_destroy(plan->splices);
-	kl_blocks_close(plan->blocks);
+	if (!plan->borrows_blocks)
+		kl_blocks_close(plan->blocks);
 	free(plan->points);
 }

@@ -129,6 +129,7 @@ struct kl_plan {
 	size_t omitted; /* optional functions that the session could not hook */
 	size_t next_event; /* where find_event() starts searching */
 	struct kl_blocks *blocks; /* NULL: not needed yet */
+	bool borrows_blocks; /* they are the caller's */
 	struct kl_splices *splices;
 	struct kl_plan_point *points;
 	size_t n_points, points_room;

@@ -67,6 +67,7 @@ layers() {
 	shown    view/http/access.h
 	shown    view/http/address.h
 	shown    view/http/http.h
+	shown    view/http/local.h
 	view     view/*
 	example  examples/read/*
 	example  examples/live/*

@@ -168,6 +168,23 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 	begin_phase(client_of(context, fd_of(connection)), false);
 }
 
+/* Does a request come with a body, or may it? */
+static bool has_body(struct MHD_Connection *connection)
+{
+	const char *length = http_header(connection, "Content-Length");
+
+	return http_header(connection, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+}
+
+/* Is a request read to its end before it is answered? */
+static bool is_read(const struct http_server *server, struct MHD_Connection *connection,
+		    const char *method)
+{
+	if (!strcmp(method, "GET") || !strcmp(method, "HEAD"))
+		return true;
+	return server->limits.posts && !strcmp(method, "POST") && !has_body(connection);
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_bytes, void **own)
@@ -180,10 +197,14 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	 * The first call comes before a body. An answer to it ends the connection, which is right
 	 * for methods that are not allowed. What others send as a body is dropped.
 	 */
-	if (!*own && (!strcmp(method, "GET") || !strcmp(method, "HEAD"))) {
+	if (!*own && is_read(server, connection, method)) {
 		*own = server;
 		return MHD_YES;
 	}
+	if (!*own && server->limits.posts && !strcmp(method, "POST"))
+		return http_send(connection, MHD_HTTP_CONTENT_TOO_LARGE, NULL, NULL, 0) == MHD_YES ?
+			       MHD_YES :
+			       MHD_NO;
 	if (*upload_bytes) {
 		*upload_bytes = 0;
 		return MHD_YES;

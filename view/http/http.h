@@ -24,6 +24,8 @@ struct http_server;
  * @request_bytes: memory for the head of a request
  * @request_s: from the connection, or the previous answer, to the end of a request's head
  * @answer_s: to send an answer
+ * @posts: requests of the method POST are read to their end, as those of GET are; one with a body
+ *         is refused
  */
 struct http_limits {
 	unsigned int connections;
@@ -31,6 +33,7 @@ struct http_limits {
 	size_t request_bytes;
 	unsigned int request_s;
 	unsigned int answer_s;
+	bool posts;
 };
 
 /**

@@ -14,14 +14,18 @@ int view_data_page_write(const struct view_data_page *page, int (*data)(void *co
 	static const char after_style[] = "</style></head><body>\n",
 			  scripts[] = "</script>\n<script>\n'use strict';\n",
 			  end[] = "</script></body></html>\n";
-	const struct view_part before[] = { VIEW_FILE(head), VIEW_FILE(style), page->style,
-					    VIEW_TEXT(after_style), page->body };
+	const struct view_part head = VIEW_FILE(head);
+	const struct view_part before[] = { VIEW_FILE(style), page->style, VIEW_TEXT(after_style),
+					    page->body };
 	const struct view_part behind[] = { VIEW_TEXT(scripts), VIEW_FILE(elements) };
 	const struct view_part last = VIEW_TEXT(end);
 	char begin[64];
-	int error = view_parts_write(before, sizeof(before) / sizeof(*before), write, context);
+	int error = page->served ? view_served_head_write(write, context) :
+				   view_parts_write(&head, 1, write, context);
 
 	snprintf(begin, sizeof(begin), "<script id=\"%s\" type=\"application/json\">", page->id);
+	if (!error)
+		error = view_parts_write(before, sizeof(before) / sizeof(*before), write, context);
 	if (!error)
 		error = write(context, begin, strlen(begin));
 	if (!error)

@@ -6,6 +6,7 @@
 #ifndef KL_VIEW_PAGE_FILES_H
 #define KL_VIEW_PAGE_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A file of this folder, between view_page_NAME and view_page_NAME_end. */
@@ -46,6 +47,7 @@ VIEW_PAGE_FILE(graph_layout);
 VIEW_PAGE_FILE(graph_draw);
 VIEW_PAGE_FILE(graph_panel);
 VIEW_PAGE_FILE(graph_main);
+VIEW_PAGE_FILE(graph_server);
 VIEW_PAGE_FILE(plot_style);
 VIEW_PAGE_FILE(plot_body);
 VIEW_PAGE_FILE(plot_main);
@@ -82,10 +84,21 @@ int view_parts_write(const struct view_part *part, size_t n,
 		     int (*write)(void *context, const void *bytes, size_t length), void *context);
 
 /**
+ * view_served_head_write - write the head of a page that sends requests to its server
+ * @write: called with each part; returns 0 or -errno
+ * @context: passed to it
+ *
+ * The policy in it forbids all other requests. Returns 0, or what @write returned.
+ */
+int view_served_head_write(int (*write)(void *context, const void *bytes, size_t length),
+			   void *context);
+
+/**
  * struct view_data_page - a page that shows data in JSON
  * @style: in addition to that of all pages
  * @id: of the element with the data
  * @script: scripts, which may use those of elements.js; @n_scripts: number of them
+ * @served: the page sends requests to its server
  */
 struct view_data_page {
 	struct view_part style;
@@ -93,6 +106,7 @@ struct view_data_page {
 	const char *id;
 	const struct view_part *script;
 	size_t n_scripts;
+	bool served;
 };
 
 /**

@@ -25,6 +25,17 @@ typedef int (*view_write_fn)(void *context, const void *bytes, size_t length);
 int view_graph_write(int (*data)(void *context), view_write_fn write, void *context);
 
 /**
+ * view_served_graph_write - write a page that sends requests to its server
+ * @data: as for view_graph_write(); `served` is true in it, and there may be no functions
+ * @write: called with each part
+ * @context: passed to both
+ *
+ * The server answers as docs/design/served.md describes. Returns 0, or what @data or @write
+ * returned.
+ */
+int view_served_graph_write(int (*data)(void *context), view_write_fn write, void *context);
+
+/**
  * view_coverage_write - write a page with the coverage of a run, or of two that are compared
  * @data: as for view_graph_write(), but writes {"runs": [...]}
  * @write: called with each part

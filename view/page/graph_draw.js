@@ -87,9 +87,14 @@ function prepare(f, index) {
 		f.blocks[edge.from].out.push(edge);
 		f.blocks[edge.to].in.push(edge);
 	}
-	countEdges(f);
+	sumCounts(f);
+}
+
+// What follows from the counts of a function's blocks.
+function sumCounts(f) {
 	const counts = f.blocks.map((block) => block.count).filter((count) => count !== undefined);
 
+	countEdges(f);
 	f.counted = counts.length;
 	f.ran = counts.filter((count) => count > 0).length;
 	f.executions = counts.reduce((a, b) => a + b, 0);
@@ -99,19 +104,22 @@ function prepare(f, index) {
 functions.forEach(prepare);
 const counted = functions.some((f) => f.counted);
 
+// Are its blocks drawn with counts? On a page that is served, functions begin without, and can get them.
+const isCounted = (f) => (page.served ? !!f.armed?.blocks.length : counted);
+
 // Up to 100, for as many executions as the block that is executed most: not in proportion, so that
 // what is seldom executed can still be told apart.
 const heat = (f, count) => Math.round(100 * (count / f.most) ** 0.4);
 
 function classOf(block) {
-	if (!counted)
+	if (!isCounted(block.of))
 		return block.pre.tier === 'none' && block.post.tier === 'none' ? 'unknown' : '';
 	return block.count === undefined ? 'unknown' : block.count ? 'counted' : 'never';
 }
 
 function stateOf(block) {
 	if (block.count === undefined)
-		return counted ? 'not counted' : pointWord(block.of, block.pre).split(' +')[0];
+		return isCounted(block.of) ? 'not counted' : pointWord(block.of, block.pre).split(' +')[0];
 	return block.count ? short(block.count) : 'never ran';
 }
 
@@ -134,23 +142,36 @@ const headOf = (block) => `${block.block}  ${hex(block.offset)}`;
 
 function measure(block, code) {
 	const lines = linesOf(block, code);
-	const letters = Math.max(headOf(block).length + 3 + stateOf(block).length, ...lines.map((line) => line.text.length));
+	// Counts that come later need room.
+	const state = page.served ? Math.max(stateOf(block).length, 'not counted'.length) : stateOf(block).length;
+	const letters = Math.max(headOf(block).length + 3 + state, ...lines.map((line) => line.text.length));
 
 	return { index: block.block, block, lines, width: Math.round(letters * LETTER + 2 * PAD), height: (lines.length + 1) * LINE + PAD };
 }
 
+// Show a block's count in its element.
+function drawCount({ block, element, state }) {
+	element.classList.remove('counted', 'never', 'unknown');
+	if (classOf(block))
+		element.classList.add(classOf(block));
+	element.classList.toggle('timed', !!block.of.armed?.times.some(({ from, to }) => from === block.block || to === block.block));
+	element.setAttribute('aria-label', `block ${block.block}, ${stateOf(block)}`);
+	element.style.setProperty('--heat', block.count ? heat(block.of, block.count) : 0);
+	state.textContent = stateOf(block);
+	state.setAttribute('class', block.count ? '' : 'dim');
+}
+
 function drawBlock(node) {
 	const { block, x, y, width, height } = node;
-	const group = make('g', { class: `block ${classOf(block)}`, 'data-block': block.block, tabindex: 0, role: 'button',
-		'aria-label': `block ${block.block}, ${stateOf(block)}` },
-	make('rect', { x, y, width, height }),
-	make('text', { x: x + PAD, y: y + LINE }, make('tspan', { class: 'head' }, headOf(block))),
-	make('text', { x: x + width - PAD, y: y + LINE, 'text-anchor': 'end', class: block.count ? '' : 'dim' }, stateOf(block)));
+	const state = make('text', { x: x + width - PAD, y: y + LINE, 'text-anchor': 'end' });
+	const group = make('g', { class: 'block', 'data-block': block.block, tabindex: 0, role: 'button' },
+		make('rect', { x, y, width, height }),
+		make('text', { x: x + PAD, y: y + LINE }, make('tspan', { class: 'head' }, headOf(block))), state);
 
+	Object.assign(node, { element: group, state });
 	node.lines.forEach((line, i) => group.append(make('text', { x: x + PAD, y: y + (i + 2) * LINE,
 		class: line.dim ? 'dim' : undefined }, line.text)));
-	if (block.count)
-		group.style.setProperty('--heat', heat(block.of, block.count));
+	drawCount(node);
 	return group;
 }
 
@@ -177,6 +198,18 @@ function drawEdge(edge) {
 	return group;
 }
 
+// Show new counts of the function that is drawn.
+function drawCounts(f) {
+	for (const block of f.blocks)
+		drawCount(block.node);
+	for (const edge of f.ways) {
+		const before = edge.element, near = before.classList.contains('near');
+
+		before.replaceWith(drawEdge(edge));
+		edge.element.classList.toggle('near', near);
+	}
+}
+
 // Draws a function; returns its size.
 function drawFunction(f, code) {
 	const nodes = f.blocks.map((block) => measure(block, code));
@@ -187,9 +220,8 @@ function drawFunction(f, code) {
 	for (const edge of f.ways)
 		world.append(drawEdge(edge));
 	for (const node of nodes) {
-		node.element = drawBlock(node);
 		node.block.node = node;
-		world.append(node.element);
+		world.append(drawBlock(node));
 	}
 	byId('sheet').replaceChildren(make('defs', {}, make('pattern', { id: 'hatch', width: 8, height: 8,
 		patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, make('path', { d: 'M0 0V8' }))), world);

@@ -57,6 +57,10 @@ function draw() {
 	byId('title').textContent = nameOf(here.f);
 	byId('title').title = here.f.program || here.f.module || 'kernel';
 	document.title = `${nameOf(here.f)} - kernlens`;
+	describe();
+}
+
+function describe() {
 	byId('about-text').textContent = [here.f.address, `${number(here.f.bytes)} bytes`, `${number(here.f.blocks.length)} blocks`,
 		here.f.counted ? `${number(here.f.ran)} of ${number(here.f.counted)} counted blocks ran` : '',
 		here.f.reason && here.f.reason !== 'none' ? `cannot be instrumented: ${here.f.reason}` : '', page.about || '']
@@ -87,8 +91,16 @@ function redraw() {
 // Follow the address of the page: #FUNCTION/BLOCK.
 function follow() {
 	const match = /^#(\d+)\/(\d+)$/.exec(location.hash);
-	const f = functions[match ? Number(match[1]) : 0] || functions[0];
-	const block = f.blocks[match ? Number(match[2]) : 0] || f.blocks[0] || null;
+
+	if (page.served)
+		followServed();
+	else
+		show(functions[match ? Number(match[1]) : 0] || functions[0], match ? Number(match[2]) : 0, match);
+}
+
+// @match: it is what the address says.
+function show(f, index, match) {
+	const block = f.blocks[index] || f.blocks[0] || null;
 
 	if (f !== here.f || here.drawn !== f) {
 		here.f = f;
@@ -107,7 +119,7 @@ function follow() {
 
 function go(block) {
 	if (block)
-		location.hash = `#${block.of.index}/${block.block}`;
+		location.hash = hashOf(block.of, block.block);
 }
 
 // ------------------------------------------------------------------- search
@@ -116,6 +128,9 @@ let hits = [];
 
 function search() {
 	const text = byId('query').value.trim().toLowerCase();
+
+	if (!here.f)
+		return;
 	const has = (block) => `${block.block}` === text || hex(block.offset) === text ||
 		(block.source && `${block.source.file}:${block.source.line}`.toLowerCase().includes(text)) ||
 		block.instructions.some((each) => each.text.toLowerCase().includes(text) ||
@@ -135,6 +150,8 @@ function after(blocks) {
 // --------------------------------------------------------------------- keys
 
 function setCode() {
+	if (!here.block)
+		return;
 	here.code = !here.code;
 	draw();
 	markNear(here.block);
@@ -173,7 +190,7 @@ const ACTIONS = {
 function onKey(event) {
 	const target = event.target, scrolls = byId('side').contains(target) && event.key.startsWith('Arrow');
 
-	if (event.ctrlKey || event.metaKey || event.altKey)
+	if (event.ctrlKey || event.metaKey || event.altKey || target.id === 'open')
 		return;
 	if (target === byId('query')) {
 		if (event.key === 'Enter')
@@ -238,7 +255,7 @@ drawing.addEventListener('wheel', (event) => {
 for (const button of document.querySelectorAll('#tabs button'))
 	button.addEventListener('click', () => showPanel(button.dataset.tab));
 byId('code').addEventListener('click', setCode);
-byId('fit').addEventListener('click', fit);
+byId('fit').addEventListener('click', () => here.f && fit());
 byId('theme').addEventListener('click', setTheme);
 byId('help').addEventListener('click', () => showPanel('keys'));
 byId('query').addEventListener('input', search);
@@ -246,6 +263,8 @@ document.addEventListener('keydown', onKey);
 window.addEventListener('hashchange', follow);
 if (matchMedia('(prefers-color-scheme: dark)').matches)
 	setTheme();
-if (functions.length > 1 && !location.hash)
+if (functions.length !== 1 && !location.hash)
 	here.tab = 'functions';
+if (page.served)
+	startServed();
 follow();

@@ -10,7 +10,21 @@ const KEYS = [
 
 tables.blocks = { key: 0, down: false };
 
-const linkTo = (f, block, text) => make('a', { href: `#${f.index}/${block}` }, text);
+// Where a block is in the page. A page that is served has no numbers of functions that stay the same.
+const hashOf = (f, block) => `#${page.served ? f.address : f.index}/${block}`;
+const linkTo = (f, block, text) => make('a', { href: hashOf(f, block) }, text);
+let lives = []; // called when there are new counts
+
+// An element that shows what @text returns then.
+function live(text) {
+	const element = make('span', {}, text());
+
+	lives.push(() => {
+		if (element.textContent !== text())
+			element.textContent = text();
+	});
+	return element;
+}
 
 function facts(rows) {
 	const list = make('dl');
@@ -26,8 +40,8 @@ function neighbour(edge, block, f) {
 
 	return make('tr', {}, make('td', { class: edge.kind }, make('span', { class: 'swatch' }), KINDS[edge.kind] + (edge.back ? ', up' : '')),
 		make('td', {}, linkTo(f, block, `block ${block}`), ` ${hex(other.offset)}`),
-		make('td', { class: 'n' }, edge.count === undefined ? '' : number(edge.count)),
-		make('td', { class: 'dim' }, edge.derived ? 'derived' : ''),
+		make('td', { class: 'n' }, live(() => (edge.count === undefined ? '' : number(edge.count)))),
+		make('td', { class: 'dim' }, live(() => (edge.derived ? 'derived' : ''))),
 		make('td', {}, other.source ? fileOf(other.source) : ''));
 }
 
@@ -51,7 +65,7 @@ function linkOfTarget(instruction) {
 			return block && linkTo(f, block.block, f === here.f ? `block ${block.block}` : nameOf(f));
 		}
 	}
-	return null;
+	return page.served ? make('a', { href: `#${instruction.target}` }, symbolOf(instruction.text)) : null;
 }
 
 function instructionRows(block) {
@@ -72,15 +86,15 @@ function instructionRows(block) {
 }
 
 function blockPanel() {
-	const { f, block } = here, first = f.blocks[0];
+	const { f, block } = here;
 
 	if (!block)
-		return [make('p', { class: 'dim' }, 'The function has no blocks.')];
-	const share = block.count !== undefined && first.count ? `; ${(block.count / first.count).toPrecision(3)} for each entry` : '';
+		return [make('p', { class: 'dim' }, f ? 'The function has no blocks.' : 'No function is open.')];
+	const share = () => (f.blocks[0].count ? `; ${(block.count / f.blocks[0].count).toPrecision(3)} for each entry` : '');
 
-	return [make('h2', {}, `Block ${block.block}`),
+	return [make('h2', {}, `Block ${block.block}`), page.served ? blockTools(f, block) : '',
 		facts([
-			['executed', block.count === undefined ? undefined : block.count ? times(block.count) + share : 'never'],
+			['executed', block.count === undefined ? undefined : live(() => (block.count ? times(block.count) + share() : 'never'))],
 			['not counted', block.count === undefined ? block.uncounted : undefined],
 			['source', block.source ? `${block.source.file}:${block.source.line}` : undefined],
 			['at', `${hex(block.offset)}, ${block.bytes} bytes, ${block.instructions.length} instructions`],
@@ -92,20 +106,26 @@ function blockPanel() {
 		make('h2', {}, 'Instructions'), make('table', {}, ...instructionRows(block))];
 }
 
-function countBar(count, most) {
+function countBar(block) {
 	const bar = make('span', { class: 'bar' });
+	const show = () => { bar.style.width = `${block.count ? Math.max(2, Math.round(90 * block.count / block.of.most)) : 0}px`; };
 
-	bar.style.width = `${most && count ? Math.max(2, Math.round(90 * count / most)) : 0}px`;
+	lives.push(show);
+	show();
 	return bar;
 }
 
 function blocksPanel() {
-	const { f } = here, columns = [
+	const { f } = here;
+
+	if (!f)
+		return blockPanel();
+	const columns = [
 		['block', (b) => b.block, (b) => linkTo(f, b.block, `${b.block}`)], ['offset', (b) => b.offset, (b) => hex(b.offset)]];
 
 	if (f.counted)
-		columns.push(['count', (b) => b.count, (b) => (b.count === undefined ? '' : number(b.count))],
-			['', () => '', (b) => countBar(b.count, f.most)]);
+		columns.push(['count', (b) => b.count, (b) => live(() => (b.count === undefined ? '' : number(b.count)))],
+			['', () => '', countBar]);
 	columns.push(['ends', (b) => b.ends], ['before', (b) => pointWord(f, b.pre).split(' +')[0]]);
 	if (f.blocks.some((b) => b.source))
 		columns.push(['source', (b) => (b.source ? fileOf(b.source) : '')]);
@@ -115,11 +135,13 @@ function blocksPanel() {
 function functionsPanel() {
 	const columns = [['function', nameOf, (f) => linkTo(f, 0, nameOf(f))], ['blocks', (f) => f.blocks.length]];
 
-	if (counted)
-		columns.push(['counted', (f) => f.counted], ['ran', (f) => f.ran],
-			['percent', (f) => (f.counted ? 100 * f.ran / f.counted : undefined), (f) => (f.counted ? `${(100 * f.ran / f.counted).toFixed(1)} %` : '')],
-			['executions', (f) => f.executions, (f) => number(f.executions)]);
+	if (functions.some((f) => f.counted))
+		columns.push(['counted', (f) => f.counted], ['ran', (f) => f.ran, (f) => live(() => number(f.ran))],
+			['percent', (f) => (f.counted ? 100 * f.ran / f.counted : undefined), (f) => live(() => (f.counted ? `${(100 * f.ran / f.counted).toFixed(1)} %` : ''))],
+			['executions', (f) => f.executions, (f) => live(() => number(f.executions))]);
 	columns.push(['bytes', (f) => f.bytes]);
+	if (!functions.length)
+		return [make('p', { class: 'dim' }, 'No function is open: search for one in the field at the top.')];
 	return [sortable('functions', columns, functions, (f) => (f === here.f ? 'here' : f.counted && !f.ran ? 'never' : ''))];
 }
 
@@ -136,6 +158,7 @@ function showPanel(tab = here.tab) {
 	here.tab = tab;
 	for (const button of document.querySelectorAll('#tabs button'))
 		button.setAttribute('aria-selected', button.dataset.tab === tab);
+	lives = [];
 	byId('body').replaceChildren(...PANELS[tab]());
 }
 
@@ -157,6 +180,8 @@ function showLegend() {
 	if (here.f.ran < here.f.counted)
 		items.push(make('span', {}, box('never'), 'never ran'));
 	if (here.f.blocks.some((block) => classOf(block) === 'unknown'))
-		items.push(make('span', {}, box('unknown'), counted ? 'not counted' : 'cannot be instrumented'));
+		items.push(make('span', {}, box('unknown'), isCounted(here.f) ? 'not counted' : 'cannot be instrumented'));
+	if (here.f.armed?.times.length)
+		items.push(make('span', {}, box('timed'), 'start or end of a time'));
 	byId('legend').replaceChildren(...items);
 }

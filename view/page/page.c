@@ -35,6 +35,20 @@ int view_parts_write(const struct view_part *part, size_t n,
 	return error;
 }
 
+int view_served_head_write(int (*write)(void *context, const void *bytes, size_t length),
+			   void *context)
+{
+	static const char none[] = "default-src 'none'", self[] = "; connect-src 'self'";
+	const struct view_part head = VIEW_FILE(head);
+	const size_t length = (size_t)(head.end - head.text);
+	const char *at = memmem(head.text, length, none, sizeof(none) - 1);
+	const struct view_part parts[] = { { head.text, at + sizeof(none) - 1 },
+					   VIEW_TEXT(self),
+					   { at + sizeof(none) - 1, head.end } };
+
+	return view_parts_write(parts, sizeof(parts) / sizeof(*parts), write, context);
+}
+
 static const char after_style[] = "</style></head><body>\n", end[] = "</script></body></html>\n";
 
 /* What comes before the data, from the style on, and behind it. */
@@ -71,20 +85,6 @@ int view_page_write(struct kl_timeline *timeline, const char *title, kl_timeline
 	return error ? error : write_behind(write, context);
 }
 
-/* The policy in the head, which forbids all requests, but for those to the server. */
-static int write_head(kl_timeline_fn write, void *context)
-{
-	static const char none[] = "default-src 'none'", self[] = "; connect-src 'self'";
-	const struct view_part head = VIEW_FILE(head);
-	const size_t length = (size_t)(head.end - head.text);
-	const char *at = memmem(head.text, length, none, sizeof(none) - 1);
-	const struct view_part parts[] = { { head.text, at + sizeof(none) - 1 },
-					   VIEW_TEXT(self),
-					   { at + sizeof(none) - 1, head.end } };
-
-	return view_parts_write(parts, sizeof(parts) / sizeof(*parts), write, context);
-}
-
 int view_served_page_write(const char *about, kl_timeline_fn write, void *context)
 {
 	static const char begin[] = "<script type=\"application/json\" id=\"about\">",
@@ -92,7 +92,7 @@ int view_served_page_write(const char *about, kl_timeline_fn write, void *contex
 	const struct view_part data[] = { VIEW_TEXT(begin),
 					  { about, about + strlen(about) },
 					  VIEW_TEXT(close) };
-	int error = write_head(write, context);
+	int error = view_served_head_write(write, context);
 
 	if (!error)
 		error = write_before(write, context);

@@ -27,41 +27,13 @@ static int add_part(void *context, const void *part, size_t length)
 	return body->error ? -ENOMEM : 0;
 }
 
-static int refuse(struct view_answer *answer, unsigned int status, const char *text)
-{
-	kl_buffer_reset(&answer->body);
-	answer->status = status;
-	answer->type = json;
-	kl_buffer_add_string(&answer->body, "{\"error\":");
-	kl_print_json_string(&answer->body, text, strlen(text));
-	kl_buffer_add_string(&answer->body, "}");
-	return answer->body.error ? -ENOMEM : 0;
-}
-
 /* What the user typed may be invalid, and a part too large: neither is an error of the page. */
-static int refuse_error(struct view_answer *answer, int error)
+static int refuse_error(struct http_answer *answer, int error)
 {
 	const char *text = *kl_error_text() ? kl_error_text() : strerror(-error);
 	const bool is_search = error == -EINVAL || error == -E2BIG;
 
-	return refuse(answer, is_search ? MHD_HTTP_OK : MHD_HTTP_INTERNAL_SERVER_ERROR, text);
-}
-
-static const char *argument(struct MHD_Connection *connection, const char *name)
-{
-	return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
-/* A decimal number of at most 18 digits. */
-static bool take_number(struct MHD_Connection *connection, const char *name, uint64_t *number)
-{
-	const char *text = argument(connection, name);
-	const size_t length = text ? strlen(text) : 0;
-
-	if (!length || length > 18 || strspn(text, "0123456789") != length)
-		return false;
-	*number = strtoull(text, NULL, 10);
-	return true;
+	return http_refuse(answer, is_search ? MHD_HTTP_OK : MHD_HTTP_INTERNAL_SERVER_ERROR, text);
 }
 
 /* Write a part of JSON with its length before it, as kl_timeline_write_bytes() does. */
@@ -118,7 +90,7 @@ static int answer_window(struct kl_timeline_index *index, struct MHD_Connection 
 	bool exact;
 	int error;
 
-	if (!take_number(connection, "from", &from) || !take_number(connection, "to", &to) ||
+	if (!http_number(connection, "from", &from) || !http_number(connection, "to", &to) ||
 	    from >= to)
 		return -EINVAL;
 	window = kl_timeline_index_window(index, from, to, WINDOW_BYTES, WINDOW_RECORDS, &exact);
@@ -138,7 +110,7 @@ static int answer_records(struct kl_timeline_index *index, struct MHD_Connection
 {
 	uint64_t from, n;
 
-	if (!take_number(connection, "from", &from) || !take_number(connection, "n", &n) ||
+	if (!http_number(connection, "from", &from) || !http_number(connection, "n", &n) ||
 	    n > RECORDS_MAX)
 		return -EINVAL;
 	return kl_timeline_index_records(index, from, n, body);
@@ -150,7 +122,7 @@ static int answer_number(struct kl_timeline_index *index, struct MHD_Connection 
 	uint64_t ns;
 	int64_t number;
 
-	if (!take_number(connection, "ns", &ns))
+	if (!http_number(connection, "ns", &ns))
 		return -EINVAL;
 	number = kl_timeline_index_number(index, ns);
 	if (number < 0)
@@ -162,7 +134,7 @@ static int answer_number(struct kl_timeline_index *index, struct MHD_Connection 
 /* What to look for. NULL: missing or too long */
 static const char *take_search(struct MHD_Connection *connection)
 {
-	const char *text = argument(connection, "q");
+	const char *text = http_argument(connection, "q");
 
 	return text && *text && strlen(text) <= SEARCH_MAX ? text : NULL;
 }
@@ -173,9 +145,9 @@ static int answer_search(struct kl_timeline_index *index, struct MHD_Connection 
 	const char *text = take_search(connection);
 	uint64_t from, n;
 
-	if (text && take_number(connection, "before", &from))
+	if (text && http_number(connection, "before", &from))
 		return kl_timeline_index_search_back(index, text, from, body);
-	if (!text || !take_number(connection, "from", &from) || !take_number(connection, "n", &n) ||
+	if (!text || !http_number(connection, "from", &from) || !http_number(connection, "n", &n) ||
 	    n > RECORDS_MAX)
 		return -EINVAL;
 	return kl_timeline_index_search(index, text, from, n, SEARCH_MS, body);
@@ -187,8 +159,8 @@ static int answer_count(struct kl_timeline_index *index, struct MHD_Connection *
 	const char *text = take_search(connection);
 	uint64_t from, step;
 
-	if (!text || !take_number(connection, "from", &from) ||
-	    !take_number(connection, "step", &step))
+	if (!text || !http_number(connection, "from", &from) ||
+	    !http_number(connection, "step", &step))
 		return -EINVAL;
 	return kl_timeline_index_count(index, text, from, SEARCH_MS, step, body);
 }
@@ -198,8 +170,8 @@ static int answer_why(struct kl_timeline_index *index, struct MHD_Connection *co
 {
 	uint64_t tid, from, to;
 
-	if (!take_number(connection, "tid", &tid) || !take_number(connection, "from", &from) ||
-	    !take_number(connection, "to", &to) || tid > INT32_MAX || from >= to)
+	if (!http_number(connection, "tid", &tid) || !http_number(connection, "from", &from) ||
+	    !http_number(connection, "to", &to) || tid > INT32_MAX || from >= to)
 		return -EINVAL;
 	return kl_timeline_index_why(index, (int32_t)tid, from, to, body);
 }
@@ -212,7 +184,7 @@ static const struct route routes[] = {
 };
 
 static int answer_page(struct kl_timeline_index *index, const char *title,
-		       struct view_answer *answer)
+		       struct http_answer *answer)
 {
 	struct kl_buffer about = { 0 };
 	int error = kl_timeline_index_about(index, title, &about);
@@ -227,7 +199,7 @@ static int answer_page(struct kl_timeline_index *index, const char *title,
 }
 
 int view_route(struct kl_timeline_index *index, const char *title, const char *name,
-	       struct MHD_Connection *connection, struct view_answer *answer)
+	       struct MHD_Connection *connection, struct http_answer *answer)
 {
 	int error = -ENOENT;
 
@@ -241,9 +213,9 @@ int view_route(struct kl_timeline_index *index, const char *title, const char *n
 			error = routes[i].answer(index, connection, &answer->body);
 		}
 	if (error == -ENOENT)
-		return refuse(answer, MHD_HTTP_NOT_FOUND, "there is no such page");
+		return http_refuse(answer, MHD_HTTP_NOT_FOUND, "there is no such page");
 	if (error == -EINVAL && !*kl_error_text())
-		return refuse(answer, MHD_HTTP_BAD_REQUEST, "invalid arguments");
+		return http_refuse(answer, MHD_HTTP_BAD_REQUEST, "invalid arguments");
 	if (!error && answer->body.error)
 		return -ENOMEM;
 	return error ? refuse_error(answer, error) : 0;

@@ -5,19 +5,7 @@
 
 #include <kernlens/timeline_index.h>
 
-struct MHD_Connection;
-
-/**
- * struct view_answer - an answer
- * @status: of HTTP
- * @type: of the body
- * @body: its bytes
- */
-struct view_answer {
-	unsigned int status;
-	const char *type;
-	struct kl_buffer body;
-};
+#include "../http/local.h"
 
 /**
  * view_route - answer a request
@@ -30,6 +18,6 @@ struct view_answer {
  * Returns 0, or -ENOMEM, after which there is no answer.
  */
 int view_route(struct kl_timeline_index *index, const char *title, const char *name,
-	       struct MHD_Connection *connection, struct view_answer *answer);
+	       struct MHD_Connection *connection, struct http_answer *answer);
 
 #endif /* KL_VIEW_ROUTES_H */

@@ -11,6 +11,7 @@
 #include <kernlens/plan.h>
 
 struct kl_process_splices;
+struct kl_session;
 
 /**
  * kl_plan_add_maskset - add the lines of a maskset
@@ -24,9 +25,40 @@ int kl_plan_add_maskset(struct kl_plan *plan, const struct kl_maskset *maskset,
 			unsigned int handler);
 
 /**
+ * kl_plan_use_text - take blocks of the kernel from text that has been read before
+ * @plan: plan that has not been compiled
+ * @blocks: of the running kernel; must outlive the plan
+ *
+ * Otherwise the plan reads the kernel's text itself, which takes long, and in which functions that
+ * are spliced at that time cannot be planned.
+ */
+void kl_plan_use_text(struct kl_plan *plan, struct kl_blocks *blocks);
+
+/**
+ * kl_plan_count_block - count executions of a block of the kernel, next to the plan's events
+ * @plan: plan with kl_plan_use_text()
+ * @function: index of the function
+ * @block: index in the function's graph
+ *
+ * A counter costs a fraction of an event with the handler `count`, and counts from when it is in
+ * place until it is removed. Returns 0 or -ENOMEM with an error text.
+ */
+int kl_plan_count_block(struct kl_plan *plan, size_t function, uint32_t block);
+
+/**
+ * kl_plan_block_counts - read the counters
+ * @plan: applied plan
+ * @session: that it was applied to
+ * @count: out: one for each of the points of kl_plan_blocks(); 0 for those that fire events
+ *
+ * Returns 0 or a negative errno with an error text.
+ */
+int kl_plan_block_counts(const struct kl_plan *plan, struct kl_session *session, uint64_t *count);
+
+/**
  * struct kl_plan_blocks - what became of the requested points in basic blocks
  * @points: requested points
- * @placed: points that fire
+ * @placed: points that fire or count
  * @without: points that have no place for an instrument
  * @refused: points that the module refused
  */
@@ -45,12 +77,12 @@ struct kl_plan_blocks kl_plan_blocks(const struct kl_plan *plan);
 
 /**
  * struct kl_plan_block - a point in a basic block
- * @event: event that fires there
+ * @event: event that fires there; 0: executions are counted
  * @function: index of its function in kl_plan_text()
  * @block: index in the function's graph
  * @behind: after the last instruction of the block that is not a jump, rather than before its
  *          first
- * @reason: why nothing fires there, in one word; NULL: it fires
+ * @reason: why nothing fires or counts there, in one word; NULL: it does
  */
 struct kl_plan_block {
 	uint32_t event;
