@@ -9,7 +9,7 @@
 # test-kcsan  the kernel suite on a kernel that looks for data races, the same way
 # test-long  what takes hours: the fuzzer of the device for an hour on each kernel, those two
 #          included, the fuzzer of each parser for 20 minutes (KL_PARSER_SECONDS), long soaks and
-#          splicing, and on 6.1 also what `test` tests on 6.12 only
+#          splicing, and on all kernels of `test` what that tests on 6.12 only
 # check    format, lint, rules of the house
 # bench    what tracing costs, beside the kernel's own and others' tools
 # vm       a boot of both kernels, to see that the harness works
@@ -146,8 +146,8 @@ test-kcsan:
 
 test-long:
 	scripts/deps build vm test fleet bench package page
-	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) 6.1-debug 6.1-kcsan" \
-		VARIANTS="$(KERNELS)" CORE_KERNELS="$(CORE_KERNELS) $(shell vm/kernels --more)" \
+	$(MAKE) --no-print-directory $(ALL_CPUS) KERNELS="$(KERNELS) $(CORE_KERNELS) 6.1-debug 6.1-kcsan" \
+		VARIANTS="$(KERNELS) $(CORE_KERNELS)" CORE_KERNELS="$(CORE_KERNELS) $(shell vm/kernels --more)" \
 		all test-programs core-tests fuzzers
 	KL_TEST_TIMEOUT=7200 tests/run --long
 
@@ -158,7 +158,7 @@ check:
 
 bench:
 	scripts/deps build vm bench
-	$(MAKE) --no-print-directory $(ALL_CPUS) all
+	$(MAKE) --no-print-directory $(ALL_CPUS) all module-6.1
 	bench/run full
 
 vm: modules

@@ -68,7 +68,7 @@ static const u8 two_bytes[256] = {
 	C, C, C, C, M, M, M, N, M, M, X, X, M, M, M, M, /* 7 */
 	L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L, /* 8 */
 	M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, /* 9 */
-	N, N, N, M, C, M, X, X, N, N, N, M, C, M, M, M, /* a */
+	N, N, N, M, C, M, M, M, N, N, N, M, C, M, M, M, /* a */
 	M, M, M, M, M, M, M, M, M, M, C, M, M, M, M, M, /* b */
 	M, M, C, M, C, C, C, M, N, N, N, N, N, N, N, N, /* c */
 	M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, /* d */
@@ -446,6 +446,9 @@ bool kl_instruction_decode(const u8 *text, size_t room, struct kl_instruction *t
 		return false;
 	/* Other than pop, this is a prefix of one vendor's vector instructions. */
 	if (!r.vector && r.map == MAP_ONE && r.opcode == 0x8f && modrm >> 3 & 7)
+		return false;
+	/* The hashes and ciphers of one vendor name no other register. */
+	if (r.map == MAP_TWO && (r.opcode | 1) == 0xa7 && (r.vector || (modrm & 0xc7) != 0xc0))
 		return false;
 	immediate = immediate_bytes(&r, shape, modrm);
 	if (shape == J || shape == L) {

@@ -36,8 +36,6 @@ static const struct wanted symbols[] = {
 	SYMBOL(__stop_static_call_sites),
 	SYMBOL(__start___ex_table),
 	SYMBOL(__stop___ex_table),
-	SYMBOL(__start___bug_table),
-	SYMBOL(__stop___bug_table),
 };
 
 /* Kernels from v7.1 on do not patch lock prefixes out on a machine with one processor. */

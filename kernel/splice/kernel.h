@@ -51,8 +51,6 @@ struct kl_kernel {
 	u8 *__stop_static_call_sites;
 	u8 *__start___ex_table;
 	u8 *__stop___ex_table;
-	u8 *__start___bug_table;
-	u8 *__stop___bug_table;
 	bool *uniproc_patched; /* this and what follows: NULL if the kernel lacks it */
 	s32 *__smp_locks;
 	s32 *__smp_locks_end;

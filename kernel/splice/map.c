@@ -264,7 +264,7 @@ static void load_symbols(void)
  * @row: size of a row, which begins with the distance to an instruction
  * @has_target: followed by the distance to where it may go
  *
- * The tables of jump_label.h, static_call_types.h, asm/extable.h and bug.h have such rows.
+ * The tables of jump_label.h, static_call_types.h and asm/extable.h have such rows.
  */
 void kl_map_load_relative(const void *rows, size_t bytes, u32 row, bool has_target)
 {
@@ -291,6 +291,7 @@ void kl_map_load_words(const void *begin, const void *end)
 		kl_map_set(KL_MAP_ENTERED, READ_ONCE_NOCHECK(*word));
 }
 
+/* The instructions of BUG() and WARN() are like no others: no table of them is needed. */
 static void load_tables(void)
 {
 	const struct kl_kernel *k = &kl_kernel;
@@ -300,7 +301,6 @@ static void load_tables(void)
 	kl_map_load_relative(BETWEEN(k->__start_static_call_sites, k->__stop_static_call_sites), 8,
 			     false);
 	kl_map_load_relative(BETWEEN(k->__start___ex_table, k->__stop___ex_table), 12, true);
-	kl_map_load_relative(BETWEEN(k->__start___bug_table, k->__stop___bug_table), 12, false);
 #undef BETWEEN
 	/* With a single CPU, lock prefixes are patched out; a second CPU brings them back. */
 	if (kl_kernel_is_uniprocessor())

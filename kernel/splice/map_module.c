@@ -3,7 +3,6 @@
  * The map of a module's text, created by the first request for a splice in it. The module is held,
  * and cannot be unloaded, until the last one is removed. Under kl_splice_lock.
  */
-#include <linux/bug.h>
 #include <linux/cpumask.h>
 #include <linux/extable.h>
 #include <linux/jump_label.h>
@@ -73,8 +72,6 @@ static void load_tables(struct kl_map_part *part)
 			     sizeof(*m->static_call_sites), false);
 	kl_map_load_relative(m->extable, m->num_exentries * sizeof(*m->extable),
 			     sizeof(*m->extable), true);
-	kl_map_load_relative(m->bug_table, m->num_bugs * sizeof(*m->bug_table),
-			     sizeof(*m->bug_table), false);
 	kl_map_exclude_in(part, kept, kept + m->noinstr_text_size);
 	load_words(m);
 }

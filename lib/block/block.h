@@ -120,7 +120,6 @@ struct kl_module_tables {
 	struct kl_kernel_range jumps;
 	struct kl_kernel_range static_calls;
 	struct kl_kernel_range exceptions;
-	struct kl_kernel_range bugs;
 	struct kl_kernel_range noinstr; /* text */
 	struct kl_kernel_range data[4];
 };

@@ -149,7 +149,9 @@ static bool mark(const struct maker *m, struct kl_block_instruction *in)
 	}
 	if (!found)
 		return true;
-	in->reason = found->reason;
+	/* In newer kernels, the ud1 of a WARN() is what a static call has become. */
+	if (in->reason != KL_BLOCK_bug)
+		in->reason = found->reason;
 	return found->address == address;
 }
 

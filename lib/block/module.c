@@ -145,8 +145,6 @@ static int read_tables(const struct object *module, struct kl_module_tables *t)
 	if (!ret)
 		ret = read_rows(module, "extable", "num_exentries", 12, &t->exceptions);
 	if (!ret)
-		ret = read_rows(module, "bug_table", "num_bugs", 12, &t->bugs);
-	if (!ret)
 		ret = read_rows(module, "noinstr_text_start", "noinstr_text_size", 1, &t->noinstr);
 	return ret;
 }

@@ -268,19 +268,17 @@ static void sort_marks(struct kl_blocks *b)
 }
 
 /*
- * The rows are those of include/linux/jump_label.h, static_call_types.h, asm/extable.h and bug.h.
+ * The rows are those of include/linux/jump_label.h, static_call_types.h and asm/extable.h. Those of
+ * BUG() and WARN() are not needed: their instructions are like no others.
  */
 static int load_instructions(struct kl_blocks *b, struct kl_kernel_range jumps,
-			     struct kl_kernel_range static_calls, struct kl_kernel_range exceptions,
-			     struct kl_kernel_range bugs)
+			     struct kl_kernel_range static_calls, struct kl_kernel_range exceptions)
 {
 	int ret = load_relative(b, jumps, 16, KL_BLOCK_jump_label, true);
 
 	if (!ret)
 		ret = load_relative(b, static_calls, 8, KL_BLOCK_static_call, false);
-	if (!ret)
-		ret = load_relative(b, exceptions, 12, KL_BLOCK_exception_table, true);
-	return ret ?: load_relative(b, bugs, 12, KL_BLOCK_bug, false);
+	return ret ?: load_relative(b, exceptions, 12, KL_BLOCK_exception_table, true);
 }
 
 int kl_tables_load(struct kl_blocks *b)
@@ -288,8 +286,7 @@ int kl_tables_load(struct kl_blocks *b)
 	int ret = load_instructions(b, between(b, "__start___jump_table", "__stop___jump_table"),
 				    between(b, "__start_static_call_sites",
 					    "__stop_static_call_sites"),
-				    between(b, "__start___ex_table", "__stop___ex_table"),
-				    between(b, "__start___bug_table", "__stop___bug_table"));
+				    between(b, "__start___ex_table", "__stop___ex_table"));
 
 	if (!ret)
 		ret = load_locks(b);
@@ -306,7 +303,7 @@ int kl_tables_load(struct kl_blocks *b)
 /* Lock prefixes of modules are unknown: where they are patched, the module refuses all splices. */
 int kl_tables_load_module(struct kl_blocks *b, const struct kl_module_tables *t)
 {
-	int ret = load_instructions(b, t->jumps, t->static_calls, t->exceptions, t->bugs);
+	int ret = load_instructions(b, t->jumps, t->static_calls, t->exceptions);
 
 	if (!ret && t->noinstr.bytes)
 		ret = add_range(b, t->noinstr.address, t->noinstr.address + t->noinstr.bytes,

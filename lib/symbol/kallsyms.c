@@ -307,10 +307,18 @@ static size_t find_behind(const struct kl_symbols *symbols, uint64_t address)
 	return low;
 }
 
+/* The key of a class of locks has no size without lock debugging: another variable is there. */
+static bool is_lock_key(const struct kl_symbols *symbols, size_t i)
+{
+	const char *name = symbols->text.data + symbols->symbol[i].name;
+
+	return !strncmp(name, "__key", 5) && (!name[5] || name[5] == '.');
+}
+
 int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_symbol *symbol,
 		  uint64_t *offset)
 {
-	size_t low;
+	size_t low, last;
 
 	if (symbols->hidden)
 		return kl_fail(EACCES,
@@ -319,8 +327,11 @@ int kl_symbols_at(const struct kl_symbols *symbols, uint64_t address, struct kl_
 	if (!low || address - symbols->symbol[low - 1].address >= FAR)
 		return kl_fail(ENOENT, "no symbol is at %#llx", (unsigned long long)address);
 	/* The first of several at the same address. */
-	for (low--; low && symbols->symbol[low - 1].address == symbols->symbol[low].address;)
+	last = --low;
+	while (low && symbols->symbol[low - 1].address == symbols->symbol[low].address)
 		low--;
+	while (low < last && is_lock_key(symbols, low))
+		low++;
 	show(symbols, low, symbol);
 	*offset = address - symbol->address;
 	return 0;

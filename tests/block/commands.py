@@ -157,7 +157,9 @@ def check_events():
 
     sleep = "import os, time\nread, write = os.pipe()\nif not os.fork():\n for i in range(20): time.sleep(0.02); " \
             "os.write(write, b'x')\n os._exit(0)\nfor i in range(20): os.read(read, 1)"
-    rules = "fn:pipe_read:set(t),fn:pipe_read:ret /flag(t) && comm == \"python3\"/:sum(since(t)),fn:pipe_read:ret:clear(t)," \
+    with open("/proc/kallsyms", encoding="ascii") as symbols:
+        read = "anon_pipe_read" if " anon_pipe_read\n" in symbols.read() else "pipe_read"
+    rules = f"fn:{read}:set(t),fn:{read}:ret /flag(t) && comm == \"python3\"/:sum(since(t)),fn:{read}:ret:clear(t)," \
             f"block:{where}:count"
     result = json.loads(run("--json", "stat", "-a", "-e", rules, "--", *python(sleep)).stdout)
     rule = next(rule for rule in result["rules"] if "since" in rule["rule"])

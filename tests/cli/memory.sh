@@ -10,6 +10,10 @@ mkswap -q /dev/ram0
 swapon /dev/ram0
 echo 2 >/proc/sys/vm/nr_hugepages
 echo 1 >/sys/kernel/mm/ksm/run
+# The kernel's sampling of accesses makes pages referenced in a way that kpageflags does not show.
+damon=/sys/module/damon_stat/parameters/enabled
+[[ ! -e $damon ]] || damon_before=$(<$damon)
+[[ ! -e $damon ]] || echo N >$damon
 # khugepaged would join pages of processes that are stopped.
 thp=/sys/kernel/mm/transparent_hugepage/enabled
 thp_before=$(grep -o '\[.*\]' $thp | tr -d '[]')
@@ -136,13 +140,17 @@ says out '^[0-9]+ contiguous ranges of physical memory, by length$' "contiguity"
 # Who shares pages: the child does, by as much as pagemap has of both.
 kl memory "$parent" --json --shared
 common=$(python3 - "$parent" "$child" <<'END'
-import struct, sys
+import re, struct, sys
 def frames(pid):
-    found = set()
+    found, start, end = set(), 0, 0
     with open(f"/proc/{pid}/pagemap", "rb", 0) as pagemap:
-        for line in open(f"/proc/{pid}/maps"):
-            start, end = (int(x, 16) for x in line.split()[0].split("-"))
-            if start >= 1 << 47 or end - start > 1 << 36 or "[vvar" in line:
+        for line in open(f"/proc/{pid}/smaps"):
+            if re.match("[0-9a-f]+-", line):
+                start, end = (int(x, 16) for x in line.split()[0].split("-"))
+            # Some kernels map the clock's data as memory without pages.
+            if not line.startswith("VmFlags:") or {"pf", "io"} & set(line.split()):
+                continue
+            if start >= 1 << 47 or end - start > 1 << 36:
                 continue
             pagemap.seek(start // 512)
             data = pagemap.read((end - start) // 512)
@@ -357,3 +365,4 @@ wait $scene 2>/dev/null
 swapoff /dev/ram0
 echo 0 >/proc/sys/vm/nr_hugepages
 echo "$thp_before" >$thp
+[[ ! -e $damon ]] || echo "$damon_before" >$damon

@@ -7,7 +7,8 @@
 #
 # The two sessions have probes of their own at each event. An interrupt may come between the two, so
 # the order of events is compared for each kind of event that cannot interrupt itself, and their times
-# are not exactly the same.
+# are not exactly the same. Newer kernels may preempt a task between two probes of a system call, and
+# continue it on another processor: of these, the order of each task's is compared.
 import collections
 import json
 import os
@@ -23,6 +24,7 @@ MEDIAN_NS = 1_000_000
 TIME_NS = 200_000_000
 # What an interrupt may record between two probes of the same kind of event.
 NESTED = ("sched_waking", "sched_wakeup")
+CALLS = "syscall_"
 REAPED, ZOMBIE = 16, 32
 OTHER = ("seconds", "nanoseconds", "since_ns", "stacks", "variables")
 tap = Tap()
@@ -102,10 +104,8 @@ def compare_cpu(cpu, flight, witness):
     kinds = collections.defaultdict(lambda: ([], []))
     for which, events in enumerate((flight, witness)):
         for event in events:
-            name = event["event"]
-            # System calls are one kind: none interrupts another.
-            name = "system calls" if name.startswith("syscall_") else name
-            kinds[name][which].append(event)
+            if not event["event"].startswith(CALLS):
+                kinds[event["event"]][which].append(event)
     # What both have: the witness ends with the last block that it has written.
     begin = max(time_of(flight[0]), time_of(witness[0])) + TIME_NS
     end = time_of(witness[-1]) - TIME_NS
@@ -116,6 +116,42 @@ def compare_cpu(cpu, flight, witness):
     # The newest of the witness may be missing: it wrote whole blocks only.
     tap.good(f"CPU {cpu}: the extracted trace goes on after the witness's end",
              time_of(flight[-1]) >= time_of(witness[-1]) - TIME_NS)
+
+
+def calls_of_tasks(events, begin, end):
+    """Keys of each task's system calls from @begin to @end, in order, and the time of each."""
+    tasks = collections.defaultdict(list)
+    calls = [e for each in events.values() for e in each if e["event"].startswith(CALLS)]
+    for event in sorted(calls, key=time_of):
+        if begin <= time_of(event) <= end:
+            tasks[event["tid"]].append((key({**event, "cpu": None}), time_of(event)))
+    return tasks
+
+
+def place_of(part, whole):
+    """Where in a task's calls @part begins, or None."""
+    wanted, keys = [call for call, _ in part], [call for call, _ in whole]
+    return next((i for i in range(len(keys) - len(wanted) + 1) if keys[i] == wanted[0] and
+                 keys[i:i + len(wanted)] == wanted), None)
+
+
+def compare_calls(flight, witness):
+    begin = max(time_of(each[0]) for events in (flight, witness) for each in events.values()) + TIME_NS
+    end = min(time_of(each[-1]) for each in witness.values()) - TIME_NS
+    first = calls_of_tasks(witness, begin, end)
+    second = calls_of_tasks(flight, begin - TIME_NS, end + TIME_NS)
+    places = {tid: place_of(calls, second[tid]) for tid, calls in first.items()}
+    number = sum(map(len, first.values()))
+    tap.same(f"{number} system calls of {len(first)} tasks, each task's in the same order",
+             [tid for tid, at in places.items() if at is None], [])
+    tap.good(f"at least {LAST} system calls compared", number >= LAST)
+    inner = calls_of_tasks(flight, begin + TIME_NS, end - TIME_NS)
+    tap.same("and no others", set(inner) - set(calls_of_tasks(witness, begin - TIME_NS, end + TIME_NS)), set())
+    apart = sorted(abs(a[1] - b[1]) for tid, at in places.items() if at is not None
+                   for a, b in zip(first[tid], second[tid][at:]))
+    median, most = apart[len(apart) // 2], apart[len(apart) * 99 // 100]
+    tap.good(f"at the same time, as two probes can tell ({median} and {most} ns)",
+             median <= MEDIAN_NS and most <= TIME_NS)
 
 
 def compare_stacks(cpu, flight):
@@ -137,6 +173,7 @@ def main():
     for cpu in sorted(set(flight) & set(witness)):
         compare_cpu(cpu, flight[cpu], witness[cpu])
         compare_stacks(cpu, flight[cpu])
+    compare_calls(flight, witness)
     sys.exit(tap.end())
 
 

@@ -29,6 +29,8 @@ RENAMED = {
     ("sched_swap_numa", "dst_tid"): "dst_pid",
     ("sched_swap_numa", "dst_pid"): "dst_tgid",
     ("kfree_skb", "rx_skaddr"): "rx_sk",
+    # In 7.3.
+    ("balance_dirty_pages", "bdi_dirty"): "wb_dirty",
 }
 LOCK_EVENTS = ("posix_lock_inode", "fcntl_setlk", "locks_remove_posix", "flock_lock_inode",
                "break_lease_noblock", "break_lease_block", "break_lease_unblock",
@@ -100,8 +102,10 @@ def links(row, fmt):
 
 def balance_dirty_pages(values, fmt, data):
     """ftrace records what the kernel derives from the thresholds; returns what does not match."""
+    # In 7.3 the name of the last one begins with "wb".
     limit, setpoint, bdi_setpoint = (fmt.fields[name].value(data)
-                                     for name in ("limit", "setpoint", "bdi_setpoint"))
+                                     for name in ("limit", "setpoint", "bdi_setpoint", "wb_setpoint")
+                                     if name in fmt.fields)
     wrong = []
     if (limit + (values["thresh"] + values["bg_thresh"]) // 2) // 2 != setpoint:
         wrong.append(f"thresholds {values}, ftrace's setpoint {setpoint}")
@@ -135,6 +139,9 @@ for _reason, _fields in (
         lttng_statedump_process_state.mode lttng_statedump_process_state.status
         lttng_statedump_process_state.cpu"""),
     (_OTHER_FORM, """ compact_retry.result"""),
+    ("newer kernels give an ID in place of the path, which is empty then", """
+        mmap_lock_start_locking.memcg_path mmap_lock_released.memcg_path
+        mmap_lock_acquire_returned.memcg_path"""),
 ):
     for _field in _fields.split():
         UNWITNESSED[tuple(_field.split("."))] = _reason
@@ -221,7 +228,9 @@ class Pair:
             return texts.get(value & (1 << 64) - 1, value)
         if isinstance(value, bytes):
             if self.other.text:
-                return value.decode("utf-8", "replace")
+                text = value.decode("utf-8", "replace")
+                # In 7.3 ftrace has letters for writing zeros.
+                return text.replace("WZ", "N", 1) if self.field.format == "rwbs" else text
             if self.field.format == "ipv6":
                 return value.hex()
             if self.field.count > 1:

@@ -105,7 +105,7 @@ def table(kernel):
     for line in _lines("table"):
         name, rest = line.split(None, 1)
         rest, _, only = rest.partition(" cannot@")
-        if only and only.partition(":")[0] == kernel:
+        if only and kernel in only.partition(":")[0].split(","):
             rest = "cannot:" + only.partition(":")[2]
         if rest.startswith(("cannot:", "open:")):
             rows[name] = ([], rest)

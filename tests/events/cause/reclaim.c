@@ -108,6 +108,8 @@ static void age_group(void)
 
 		snprintf(number, sizeof(number), "%d", getpid());
 		must_write(GROUP "/cgroup.procs", number);
+		/* The last to close the disk would drop its pages. */
+		CHECK(open("/dev/ram2", O_RDONLY | O_CLOEXEC));
 		for (int i = 0; i < 3; i++)
 			read_file("/dev/ram2");
 		try_write(GROUP "/memory.reclaim", "8388608");

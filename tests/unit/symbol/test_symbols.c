@@ -336,6 +336,10 @@ static const char symbols_text[] = "ffffffff81000000 T _text\n"
 				   "ffffffff81000300 t helper\n"
 				   "0000000000034e80 D runqueues\n"
 				   "ffffffff82000000 D jiffies\n"
+				   "ffffffff82000100 b __key.1\n"
+				   "ffffffff82000100 b __key\n"
+				   "ffffffff82000100 b locks\n"
+				   "ffffffff82000200 b __key.2\n"
 				   "a line of something else\n"
 				   "ffffffffc0000000 t vfs_read\t[other]\n"
 				   "ffffffffc0000100 t init\t[other]\n";
@@ -378,6 +382,12 @@ static void test_find(const struct kl_symbols *symbols)
 	unit_check(!kl_symbols_at(symbols, 0xffffffff81000000, &symbol, &offset) && !offset &&
 			   !strcmp(symbol.name, "_text"),
 		   "of several at an address the first");
+	unit_check(!kl_symbols_at(symbols, 0xffffffff82000108, &symbol, &offset) && offset == 8 &&
+			   !strcmp(symbol.name, "locks"),
+		   "but no key of a class of locks");
+	unit_check(!kl_symbols_at(symbols, 0xffffffff82000200, &symbol, &offset) && !offset &&
+			   !strcmp(symbol.name, "__key.2"),
+		   "unless only that is there");
 	unit_check(!kl_symbols_at(symbols, 0x34e84, &symbol, &offset) && offset == 4 &&
 			   !kl_symbols_at(symbols, 0xffffffff81000404, &symbol, &offset) &&
 			   !strcmp(symbol.name, "vfs_read") &&
@@ -409,7 +419,7 @@ static void test_symbols(void)
 
 	if (!unit_result(symbols, "symbols can be read", kl_error_text()))
 		return;
-	unit_check(count_symbols(symbols) == 9 && !kl_symbols_hidden(symbols),
+	unit_check(count_symbols(symbols) == 13 && !kl_symbols_hidden(symbols),
 		   "lines that are none are left out");
 	test_find(symbols);
 	while (kl_symbols_next(symbols, "*", true, &position, &symbol))

@@ -52,10 +52,9 @@ void offsets(void)
 	MEMBER(page, flags);
 	MEMBER(page, mapping);
 	MEMBER(page, lru);
-	MEMBER(page, index);
 	MEMBER(page, private);
 	MEMBER(page, pp);
-	MEMBER(page, compound_head);
+	MEMBER(page, pp_magic);
 	MEMBER(page, callback_head);
 	MEMBER(page, _mapcount);
 	MEMBER(page, _refcount);
@@ -67,7 +66,7 @@ void offsets(void)
 	MEMBER(file, f_pos);
 	MEMBER(dentry, d_name.name);
 	MEMBER(dentry, d_name.len);
-	MEMBER(dentry, d_iname);
+	MEMBER(dentry, d_sb);
 	MEMBER(dentry, d_parent);
 	MEMBER(inode, i_mode);
 	MEMBER(inode, i_ino);
