@@ -17,11 +17,9 @@
 #include "spliced.h"
 
 enum {
-	KEY_ASM = CLI_KEY_OWN,
+	KEY_ASM = CLI_SPLICED_OWN,
 	KEY_PTRACE,
-	KEY_IN_PLACE,
 	KEY_HTML,
-	KEY_DEBUG,
 	KEY_TIME,
 	WANTS_MAX = 64,
 };
@@ -33,10 +31,11 @@ static const struct cli_option options[] = {
 	CLI_CGROUP_OPTIONS,
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ KEY_PTRACE, "ptrace", NULL, "for programs: use ptrace, not the module" },
-	{ KEY_IN_PLACE, "in-place", NULL, "patch each block in place; do not move functions" },
+	{ CLI_SPLICED_IN_PLACE, "in-place", NULL,
+	  "patch each block in place; do not move functions" },
 	{ KEY_ASM, "asm", NULL, "also show the instructions" },
 	{ KEY_HTML, "html", "FILE", "also write a page with the graphs and their counts" },
-	{ KEY_DEBUG, "debug", "PATH", "file or directory with kernel debug information" },
+	{ CLI_SPLICED_DEBUG, "debug", "PATH", "file or directory with kernel debug information" },
 	{ 'o', "output", "FILE", "write the result to FILE" },
 	{},
 };
@@ -348,26 +347,17 @@ static void take_option(struct count_run *cr, const struct cli_parser *parser, i
 	case KEY_PTRACE:
 		cr->ptrace = true;
 		break;
-	case KEY_IN_PLACE:
-		cr->spliced.in_place = true;
-		break;
 	case KEY_ASM:
 		cr->instructions = true;
 		break;
 	case KEY_HTML:
 		cr->html = parser->arg;
 		break;
-	case KEY_DEBUG:
-		cr->spliced.debug = parser->arg;
-		break;
 	case KEY_TIME:
 		take_time(cr, parser);
 		break;
-	case 'o':
-		cr->spliced.session.select.output = parser->arg;
-		break;
 	default:
-		cli_select_option(&cr->spliced.session.select, parser, key);
+		cli_spliced_option(&cr->spliced, parser, key);
 	}
 }
 

@@ -14,14 +14,12 @@
 #include "page.h"
 
 enum {
-	KEY_FUNCTIONS = CLI_KEY_OWN,
+	KEY_FUNCTIONS = CLI_SPLICED_OWN,
 	KEY_ALL,
 	KEY_LCOV,
 	KEY_HTML,
-	KEY_DEBUG,
 	KEY_TOP,
 	KEY_DIFF,
-	KEY_IN_PLACE,
 	WANTS_MAX = 64,
 	TOP = 40,
 };
@@ -30,11 +28,12 @@ static const struct cli_option options[] = {
 	{ KEY_FUNCTIONS, "functions", "PATTERN", "count these functions; repeatable" },
 	{ KEY_ALL, "all", NULL, "count every function of the kernel and its modules" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
-	{ KEY_IN_PLACE, "in-place", NULL, "patch each block in place; do not move functions" },
+	{ CLI_SPLICED_IN_PLACE, "in-place", NULL,
+	  "patch each block in place; do not move functions" },
 	{ KEY_TOP, "top", "NUMBER", "rows of the table (40); 0: all" },
 	{ KEY_LCOV, "lcov", "FILE", "write a tracefile for lcov" },
 	{ KEY_HTML, "html", "FILE", "write a page for the browser; with --diff: with both runs" },
-	{ KEY_DEBUG, "debug", "PATH", "with --lcov or --html: kernel debug information" },
+	{ CLI_SPLICED_DEBUG, "debug", "PATH", "with --lcov or --html: kernel debug information" },
 	{ 'o', "output", "FILE", "write the table or JSON to FILE" },
 	{ KEY_DIFF, "diff", NULL, "compare two --json results instead of counting" },
 	{},
@@ -127,9 +126,6 @@ static void take_option(struct coverage_run *cr, const struct cli_parser *parser
 	case KEY_ALL:
 		cr->all = true;
 		break;
-	case KEY_IN_PLACE:
-		cr->spliced.in_place = true;
-		break;
 	case KEY_LCOV:
 		cr->lcov = parser->arg;
 		cr->spliced.lines = true;
@@ -138,9 +134,6 @@ static void take_option(struct coverage_run *cr, const struct cli_parser *parser
 		cr->html = parser->arg;
 		cr->spliced.lines = true;
 		break;
-	case KEY_DEBUG:
-		cr->spliced.debug = parser->arg;
-		break;
 	case KEY_TOP:
 		if (!cli_parse_unsigned(parser->arg, UINT32_MAX, &cr->top))
 			cli_usage_error(self, "\"%s\" is not a number", parser->arg);
@@ -148,11 +141,8 @@ static void take_option(struct coverage_run *cr, const struct cli_parser *parser
 	case KEY_DIFF:
 		cr->diff = true;
 		break;
-	case 'o':
-		cr->spliced.session.select.output = parser->arg;
-		break;
 	default:
-		cli_select_option(&cr->spliced.session.select, parser, key);
+		cli_spliced_option(&cr->spliced, parser, key);
 	}
 }
 

@@ -13,6 +13,18 @@
 #include "../base/output.h"
 #include "spliced.h"
 
+void cli_spliced_option(struct cli_spliced *spliced, const struct cli_parser *parser, int key)
+{
+	if (key == CLI_SPLICED_IN_PLACE)
+		spliced->in_place = true;
+	else if (key == CLI_SPLICED_DEBUG)
+		spliced->debug = parser->arg;
+	else if (key == 'o')
+		spliced->session.select.output = parser->arg;
+	else
+		cli_select_option(&spliced->session.select, parser, key);
+}
+
 /* ---------------------------------------------------------------- selection */
 
 static int compare_functions(const void *left, const void *right)

@@ -9,6 +9,13 @@
 #include "../session/run.h"
 #include "source.h"
 
+/* Keys of options; those of one of the commands begin with CLI_SPLICED_OWN. */
+enum {
+	CLI_SPLICED_IN_PLACE = CLI_KEY_OWN,
+	CLI_SPLICED_DEBUG,
+	CLI_SPLICED_OWN,
+};
+
 /* Where a block begins, relative to its function, and its length, in bytes. */
 struct cli_spliced_place {
 	uint32_t offset;
@@ -68,6 +75,9 @@ struct cli_spliced {
 	bool ended_early;
 	uint64_t elapsed_ns;
 };
+
+/* Take --in-place, --debug, -o, or an option of the session. */
+void cli_spliced_option(struct cli_spliced *spliced, const struct cli_parser *parser, int key);
 
 /**
  * cli_spliced_run - splice, run the command, read the counts and remove the splices

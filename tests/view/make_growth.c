@@ -104,25 +104,15 @@ static void print_facts(void)
 
 int main(int argc, char **argv)
 {
-	struct kl_trace_info info;
-
 	if (argc != 2)
 		return 2;
 	schema = kl_schema_create();
 	if (kl_schema_add_variable(schema, kl_variable_find("rss")) < 0 ||
 	    kl_schema_add_variable(schema, kl_variable_find("ustack")) < 0)
 		return 1;
-	kl_trace_info_init(&info);
-	/* That of blocks of synth.c. */
-	for (unsigned int i = 0; i < sizeof(info.uuid); i++)
-		info.uuid[i] = (uint8_t)(0x10 + i);
-	strcpy(info.scope, "all");
-	kl_timebase_init(&info.timebase, KL_CLOCK_TSC, 1000000000, 1700000000, 0);
-	writer = kl_trace_create(argv[1], schema, &info);
-	if (!writer) {
-		fprintf(stderr, "%s cannot be written\n", argv[1]);
+	writer = synth_writer(argv[1], schema);
+	if (!writer)
 		return 1;
-	}
 	synth_init(&synth, schema, 0);
 	synth_task(&synth, PID, PID, "</script>");
 	synth_begin(&synth, now);

@@ -242,7 +242,6 @@ int main(int argc, char **argv)
 {
 	const uint64_t most = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 	struct kl_trace_writer *writer;
-	struct kl_trace_info info;
 	uint64_t events = 0, end = 0;
 
 	if (argc != 3)
@@ -254,16 +253,9 @@ int main(int argc, char **argv)
 		return 1;
 	rss_offset = kl_schema_variable(schema, 0)->field.offset;
 	stack_offset = kl_schema_variable(schema, 1)->field.offset;
-	kl_trace_info_init(&info);
-	for (int i = 0; i < 16; i++)
-		info.uuid[i] = (uint8_t)(0x10 + i);
-	strcpy(info.scope, "all");
-	kl_timebase_init(&info.timebase, KL_CLOCK_TSC, 1000000000, 1700000000, 0);
-	writer = kl_trace_create(argv[1], schema, &info);
-	if (!writer) {
-		fprintf(stderr, "%s cannot be written\n", argv[1]);
+	writer = synth_writer(argv[1], schema);
+	if (!writer)
 		return 1;
-	}
 	for (unsigned int i = 0; i < CPUS; i++) {
 		init(&cpu[i], i, writer);
 		while (cpu[i].events < most / CPUS)

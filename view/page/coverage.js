@@ -252,21 +252,12 @@ function setTheme() {
 }
 
 document.addEventListener('keydown', (event) => {
-	if (event.ctrlKey || event.metaKey || event.altKey)
+	if (takeKey(event))
 		return;
-	if (event.target === byId('query')) {
-		if (event.key === 'Escape')
-			byId('body').focus();
-	} else if (event.key === 'Enter' && event.target.matches('[role=button]')) {
-		event.target.click();
-	} else if (event.key === '/') {
-		event.preventDefault();
-		byId('query').focus();
-	} else if (event.key === 't') {
+	if (event.key === 't')
 		setTheme();
-	} else if ((event.key === 'Backspace' || event.key === 'u') && shown.parent) {
+	else if ((event.key === 'Backspace' || event.key === 'u') && shown.parent)
 		location.hash = `#n${shown.parent.index}`;
-	}
 });
 readRuns();
 makeTree();

@@ -19,6 +19,24 @@ function make(name, attributes = {}, ...children) {
 	return element;
 }
 
+// What every page with a search does with a key. Returns whether that was all.
+function takeKey(event) {
+	if (event.ctrlKey || event.metaKey || event.altKey)
+		return true;
+	if (event.target.matches('select, input')) {
+		if (event.target === byId('query') && event.key === 'Escape')
+			byId('body').focus();
+	} else if (event.key === 'Enter' && event.target.matches('[role=button]')) {
+		event.target.click();
+	} else if (event.key === '/') {
+		event.preventDefault();
+		byId('query').focus();
+	} else {
+		return false;
+	}
+	return true;
+}
+
 const number = (n) => n.toLocaleString('en-US');
 const times = (n) => (n === 1 ? 'once' : `${number(n)} times`);
 const short = (n) => (n < 1e6 ? number(n) : n.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 }));

@@ -187,19 +187,9 @@ function setTheme() {
 const keys = { t: setTheme, j: () => move(1), ArrowDown: () => move(1), k: () => move(-1), ArrowUp: () => move(-1), Escape: () => choose(-1) };
 
 document.addEventListener('keydown', (event) => {
-	if (event.ctrlKey || event.metaKey || event.altKey)
+	if (takeKey(event))
 		return;
-	if (event.target === byId('query')) {
-		if (event.key === 'Escape')
-			byId('body').focus();
-	} else if (event.target.matches('select, input')) {
-		return;
-	} else if (event.key === 'Enter' && event.target.matches('[role=button]')) {
-		event.target.click();
-	} else if (event.key === '/') {
-		event.preventDefault();
-		byId('query').focus();
-	} else if (views[Number(event.key) - 1]) {
+	if (views[Number(event.key) - 1]) {
 		show(views[Number(event.key) - 1][0]);
 	} else if (keys[event.key] && !(event.key === 'Escape' && chosen < 0)) {
 		event.preventDefault();

@@ -171,14 +171,20 @@ void synth_calls(struct synth *s, uint64_t begin)
 	add_call(s, "syscall_entry_exit_group", begin + 70 * US, ARGS(NUMBER(0)));
 }
 
+/* Of blocks of synth_init(). */
+static void init_info(struct kl_trace_info *info)
+{
+	kl_trace_info_init(info);
+	for (unsigned int i = 0; i < sizeof(info->uuid); i++)
+		info->uuid[i] = (uint8_t)(0x10 + i);
+}
+
 struct kl_schema *synth_schema(const char *events, uint64_t hz, struct kl_trace_info *info)
 {
 	struct kl_schema *tables = kl_schema_create(), *schema;
 	struct kl_buffer text = { 0 };
 
-	kl_trace_info_init(info);
-	for (int i = 0; i < 16; i++)
-		info->uuid[i] = 0x10 + i; /* as synth_init() */
+	init_info(info);
 	kl_timebase_init(&info->timebase, KL_CLOCK_TSC, hz, 1700000000, 1000);
 	kl_metadata_write(&text, tables, info);
 	text.length = strstr(text.data, "\nevent {") + 1 - text.data;
@@ -191,6 +197,20 @@ struct kl_schema *synth_schema(const char *events, uint64_t hz, struct kl_trace_
 	kl_buffer_deinit(&text);
 	kl_schema_destroy(tables);
 	return schema;
+}
+
+struct kl_trace_writer *synth_writer(const char *path, const struct kl_schema *schema)
+{
+	struct kl_trace_writer *writer;
+	struct kl_trace_info info;
+
+	init_info(&info);
+	strcpy(info.scope, "all");
+	kl_timebase_init(&info.timebase, KL_CLOCK_TSC, 1000000000, 1700000000, 0);
+	writer = kl_trace_create(path, schema, &info);
+	if (!writer)
+		fprintf(stderr, "%s cannot be written\n", path);
+	return writer;
 }
 
 char *synth_directory(void)

@@ -65,6 +65,9 @@ void synth_end(struct synth *synth, uint64_t time);
  */
 struct kl_schema *synth_schema(const char *events, uint64_t hz, struct kl_trace_info *info);
 
+/* A writer of blocks of synth_init(), of all tasks; the clock counts ns. NULL after a message. */
+struct kl_trace_writer *synth_writer(const char *path, const struct kl_schema *schema);
+
 /* An empty directory of its own, removed by synth_remove(). */
 char *synth_directory(void);
 void synth_remove(char *directory);
