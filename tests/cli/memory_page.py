@@ -98,19 +98,19 @@ def drawing(path, pid):
 
 
 def frames_of(pid):
-    found = set()
+    """Frames of the process's pages, and of the clock's, which are pages in newer kernels only."""
+    found, clock = set(), set()
     with open(f"/proc/{pid}/pagemap", "rb", 0) as pagemap, open("proc.kpageflags", "rb") as flags, open(
         f"/proc/{pid}/maps", encoding="utf-8", errors="replace"
     ) as maps:
         for line in maps:
             start, end = (int(at, 16) // PAGE for at in line.split()[0].split("-"))
-            # The mappings of the vDSO have no pages of the process's.
-            if end - start > 1 << 24 or start >= 1 << 47 or "[vvar" in line:
+            if end - start > 1 << 24 or start >= 1 << 47:
                 continue
             for entry in words(pagemap, start, end - start):
                 if entry >> 63 and not words(flags, entry & PFN)[0] >> ZERO_PAGE & 1:
-                    found.add(entry & PFN)
-    return found
+                    (clock if "[vvar" in line else found).add(entry & PFN)
+    return found, clock
 
 
 def zones():
@@ -133,7 +133,8 @@ def ranges(path, pid):
         listed = json.load(file)["ranges"]
     ours = [frame for each in listed for frame in range(each["frame"], each["frame"] + each["pages"])]
     tap.same("a frame is in one range", len(ours), len(set(ours)))
-    tap.same(f"{len(ours)} frames: those of pagemap", set(ours) ^ frames_of(pid), set())
+    found, clock = frames_of(pid)
+    tap.same(f"{len(ours)} frames: those of pagemap", (set(ours) - clock) ^ (found - clock), set())
     all_zones = zones()
     wrong = [
         each
@@ -209,8 +210,9 @@ def history(path):
     tracks = data["history"]["mappings"]
     tap.good("the mapping that has changed most", 8 * MIB == max(tracks[0]["rss"]) and not tracks[0]["rss"][-1])
     # Page faults say the same: those of the pages that came back touch them once more. These only
-    # read, so what they have brought is known from the RSS alone, which the kernel counts late.
-    tap.good("touched again", 1.8 * MIB <= growth["again"] <= 2 * MIB)
+    # read, so what they have brought is known from the RSS alone. The kernel keeps up to 31 pages of
+    # it on each CPU that the task has run on, and what is seen after something else belongs to nobody.
+    tap.good(f"touched again: {growth['again']} bytes", 1.5 * MIB <= growth["again"] <= 2 * MIB)
     tap.good("touched", 8 * MIB <= growth["touched"] - growth["again"] < 9 * MIB)
     tap.good("given back", 8 * MIB <= growth["freed"] - growth["again"] < 9 * MIB)
     for name in ("touched", "freed", "kept"):
