@@ -22,6 +22,7 @@ LAST = 1000
 # Between the two probes, the emulator may run another processor, and the host something else.
 MEDIAN_NS = 1_000_000
 TIME_NS = 200_000_000
+NO_ROOM = 0xffffffff  # KL_STACK_NO_ROOM
 # What an interrupt may record between two probes of the same kind of event.
 NESTED = ("sched_waking", "sched_wakeup")
 CALLS = "syscall_"
@@ -155,11 +156,14 @@ def compare_calls(flight, witness):
 
 
 def compare_stacks(cpu, flight):
-    """Each context switch has a kernel stack."""
+    """Each context switch has a kernel stack, or says that the session's table of them was full."""
     switches = [e for e in flight if e["event"] == "sched_switch"]
     frames = [[f["address"] for f in e.get("stacks", {}).get("kstack", [])] for e in switches]
     good = sum(bool(f) and all(int(a, 16) >> 47 == 0x1ffff for a in f) for f in frames)
-    tap.same(f"CPU {cpu}: kernel stacks of {len(switches)} context switches", good, len(switches))
+    full = sum(e["variables"]["kstack"] == NO_ROOM for e in switches)
+    tap.same(f"CPU {cpu}: kernel stacks of {len(switches)} context switches, but for {full}", good + full,
+             len(switches))
+    tap.good(f"CPU {cpu}: of three quarters of them", good >= 0.75 * len(switches))
 
 
 def main():
