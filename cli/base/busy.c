@@ -4,7 +4,6 @@
  * thread writes, so that the call need not report its progress.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,18 +53,13 @@ static void *run(void *unused)
 
 static bool start_thread(void)
 {
-	sigset_t all, before;
 	pthread_t thread;
 
-	/* Signals are for the other thread. */
 	pthread_mutex_init(&lock, NULL);
 	pthread_cond_init(&changed, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	running = !pthread_create(&thread, NULL, run, NULL);
+	running = cli_start_thread(&thread, run, NULL);
 	if (running)
 		pthread_detach(thread);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return running;
 }
 

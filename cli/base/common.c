@@ -106,13 +106,17 @@ static bool begins_with(const char *text, const char *name)
 	return !strncmp(text, name, length) && (text[length] == ':' || text[length] == '/');
 }
 
+const char *cli_library_reason(int error)
+{
+	return *kl_error_text() ? kl_error_text() : strerror(-error);
+}
+
 int cli_library_error(int error, const char *format, ...)
 {
-	const char *said = kl_error_text();
+	const char *said = strdupa(cli_library_reason(error));
 	va_list args;
 	char *text;
 
-	said = *said ? strdupa(said) : strerror(-error);
 	if (!format)
 		return cli_error(error, "%s", said);
 	va_start(args, format);

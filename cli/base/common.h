@@ -4,6 +4,7 @@
 #define KL_CLI_BASE_COMMON_H
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,9 @@ int cli_error(int error, const char *format, ...) __attribute__((format(printf, 
  * @hint: where to read more; NULL: none
  */
 void cli_usage_message(const char *hint, const char *message);
+
+/* The library's error text, or if there is none, that of @error: its return value, or -errno. */
+const char *cli_library_reason(int error);
 
 /**
  * cli_library_error - print the library's error text
@@ -90,6 +94,9 @@ bool cli_parse_percent(const char *text, double *percent);
  * @text: such as "READY=1"; sd_notify(3)
  */
 void cli_notify(const char *text);
+
+/* Start a thread that gets no signals: they are for the others. Returns whether it runs. */
+bool cli_start_thread(pthread_t *thread, void *(*run)(void *context), void *context);
 
 /* Time of CLOCK_MONOTONIC, and of CLOCK_REALTIME. */
 uint64_t cli_now_ns(void);

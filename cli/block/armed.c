@@ -30,6 +30,15 @@ void cli_arm_params_deinit(struct cli_arm_params *params)
 	params->counted = NULL;
 }
 
+struct cli_arm_params cli_arm_params_copy(const struct cli_arm_params *params)
+{
+	struct cli_arm_params copy = *params;
+
+	copy.counted = cli_alloc(params->blocks + 1);
+	memcpy(copy.counted, params->counted, params->blocks);
+	return copy;
+}
+
 /* -------------------------------------------------------------------- planning */
 
 /* The functions that a name stands for. */
@@ -86,18 +95,18 @@ static int add_times(struct cli_armed *armed, const struct kl_symbols *symbols,
 	return ret;
 }
 
-static int add_counters(struct cli_armed *armed, uint32_t n)
+static int add_counters(struct cli_armed *armed)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; i < n && !ret; i++)
+	for (uint32_t i = 0; i < armed->params.blocks && !ret; i++)
 		if (armed->params.counted[i])
 			ret = kl_plan_count_block(armed->plan, armed->params.function, i);
 	return ret;
 }
 
 static int make_plan(struct cli_armed *armed, const struct kl_symbols *symbols,
-		     struct kl_blocks *blocks, uint32_t n)
+		     struct kl_blocks *blocks)
 {
 	int ret;
 
@@ -108,7 +117,7 @@ static int make_plan(struct cli_armed *armed, const struct kl_symbols *symbols,
 	ret = kl_record_prepare_plan(armed->device, armed->plan);
 	kl_plan_use_text(armed->plan, blocks);
 	if (!ret)
-		ret = add_counters(armed, n);
+		ret = add_counters(armed);
 	if (!ret)
 		ret = add_times(armed, symbols, blocks);
 	return ret ? ret : kl_plan_compile(armed->plan);
@@ -131,13 +140,11 @@ static int make_session(struct cli_armed *armed)
 static int arm(struct cli_armed *armed, const struct kl_symbols *symbols, struct kl_blocks *blocks)
 {
 	struct kl_block_graph graph;
-	uint32_t n;
 	int ret = kl_blocks_graph(blocks, armed->params.function, &graph);
 
 	if (ret)
 		return ret;
 	armed->function = graph.function;
-	n = graph.blocks;
 	kl_block_graph_free(&graph);
 	if (armed->function.reason) {
 		armed->why = cli_format("%s cannot be instrumented: %s", armed->function.name,
@@ -146,7 +153,7 @@ static int arm(struct cli_armed *armed, const struct kl_symbols *symbols, struct
 	}
 	ret = make_session(armed);
 	if (!ret)
-		ret = make_plan(armed, symbols, blocks, n);
+		ret = make_plan(armed, symbols, blocks);
 	if (!ret)
 		ret = kl_record_apply(armed->session, armed->plan);
 	if (!ret && armed->params.times)
@@ -160,23 +167,15 @@ struct cli_armed *cli_armed_create(struct kl_device *device, const struct kl_sym
 				   char **why)
 {
 	struct cli_armed *armed = cli_alloc(sizeof(*armed));
-	struct kl_block_graph graph;
 	int ret;
 
 	kl_error_clear();
-	ret = kl_blocks_graph(blocks, params->function, &graph);
 	armed->device = device;
-	armed->params = *params;
-	armed->params.counted = NULL;
-	if (!ret) {
-		armed->params.counted = cli_alloc(graph.blocks + 1);
-		memcpy(armed->params.counted, params->counted, graph.blocks);
-		kl_block_graph_free(&graph);
-		ret = arm(armed, symbols, blocks);
-	}
+	armed->params = cli_arm_params_copy(params);
+	ret = arm(armed, symbols, blocks);
 	if (!ret)
 		return armed;
-	*why = armed->why ?: cli_format("%s", *kl_error_text() ? kl_error_text() : strerror(-ret));
+	*why = armed->why ?: cli_format("%s", cli_library_reason(ret));
 	cli_armed_destroy(armed);
 	return NULL;
 }

@@ -14,6 +14,7 @@
 /**
  * struct cli_arm_params - which instruments
  * @function: index of the function
+ * @blocks: number of its blocks
  * @counted: by block: count its executions
  * @counters: number of counted blocks
  * @from: by time: the block at which it begins; @to: the block at which it ends
@@ -21,6 +22,7 @@
  */
 struct cli_arm_params {
 	size_t function;
+	uint32_t blocks;
 	bool *counted;
 	uint32_t counters;
 	uint32_t from[CLI_TIMES_MAX];
@@ -62,6 +64,9 @@ const struct cli_arm_params *cli_armed_params(const struct cli_armed *armed);
  * an error text if they cannot be read.
  */
 json_t *cli_armed_json(const struct cli_armed *armed);
+
+/* A copy, to be freed. */
+struct cli_arm_params cli_arm_params_copy(const struct cli_arm_params *params);
 
 /* Free what parameters have. */
 void cli_arm_params_deinit(struct cli_arm_params *params);

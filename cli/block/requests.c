@@ -116,21 +116,15 @@ int cli_request_instruments(struct MHD_Connection *connection, struct kl_blocks 
 
 	if (!counted || !times || !n)
 		return -EINVAL;
-	*params = (struct cli_arm_params){ .function = function, .counted = cli_alloc(n) };
+	*params = (struct cli_arm_params){
+		.function = function,
+		.blocks = n,
+		.counted = cli_alloc(n),
+	};
 	if (take_blocks(counted, n, params) && take_times(times, n, params))
 		return 0;
 	cli_arm_params_deinit(params);
 	return -EINVAL;
-}
-
-bool *cli_request_copy(struct kl_blocks *blocks, const struct cli_arm_params *params)
-{
-	const uint32_t n = blocks_of(blocks, params->function);
-	bool *copy = n ? cli_alloc(n) : NULL;
-
-	if (copy)
-		memcpy(copy, params->counted, n);
-	return copy;
 }
 
 /* -------------------------------------------------------------------------- names */

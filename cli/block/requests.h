@@ -25,9 +25,6 @@ bool cli_request_address(struct MHD_Connection *connection, const char *name, ui
 int cli_request_instruments(struct MHD_Connection *connection, struct kl_blocks *blocks,
 			    size_t function, struct cli_arm_params *params);
 
-/* A copy of which blocks are counted, to be freed; NULL: the function cannot be decoded. */
-bool *cli_request_copy(struct kl_blocks *blocks, const struct cli_arm_params *params);
-
 /**
  * cli_request_names - functions that can be instrumented and whose names have a text
  * @blocks: text of the kernel; the module in "MODULE:TEXT" is added

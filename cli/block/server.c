@@ -77,7 +77,7 @@ static int send_error(struct http_answer *answer, const char *text)
 
 static int send_library_error(struct http_answer *answer, int error)
 {
-	return send_error(answer, *kl_error_text() ? kl_error_text() : strerror(-error));
+	return send_error(answer, cli_library_reason(error));
 }
 
 static json_t *json_function(struct server *s, size_t index)
@@ -238,7 +238,7 @@ static char *put_in(struct server *s, const struct cli_arm_params *params)
 	if (!s->device)
 		s->device = kl_device_open(NULL);
 	if (!s->device)
-		return cli_format("%s", *kl_error_text() ? kl_error_text() : strerror(errno));
+		return cli_format("%s", cli_library_reason(-errno));
 	armed = cli_armed_create(s->device, s->symbols, s->blocks, params, &why);
 	if (armed)
 		s->armed[s->n_armed++] = armed;
@@ -256,10 +256,7 @@ static char *rearm(struct server *s, const struct cli_arm_params *params)
 	char *why = NULL;
 
 	if (i < s->n_armed) {
-		const struct cli_arm_params *old = cli_armed_params(s->armed[i]);
-
-		before = *old;
-		before.counted = cli_request_copy(s->blocks, old);
+		before = cli_arm_params_copy(cli_armed_params(s->armed[i]));
 		take_out(s, i);
 	} else if (s->n_armed == CLI_ARMED_MAX) {
 		return cli_format("%u functions have instruments, which is the maximum",

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "../base/common.h"
@@ -110,30 +109,18 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Start others while signals are blocked, so that they arrive in the first thread. */
-static unsigned int start_threads(struct work *work, pthread_t *thread, unsigned int n)
-{
-	sigset_t all, before;
-	unsigned int i = 0;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	while (i < n && !pthread_create(&thread[i], NULL, run, work))
-		i++;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return i;
-}
-
 static bool print_with(struct work *work, unsigned int n)
 {
 	pthread_t thread[THREADS_MAX];
+	unsigned int started = 0;
 
 	pthread_mutex_init(&work->reading, NULL);
 	pthread_mutex_init(&work->writing, NULL);
 	pthread_cond_init(&work->next, NULL);
-	n = start_threads(work, thread, n - 1);
+	while (started < n - 1 && cli_start_thread(&thread[started], run, work))
+		started++;
 	run(work);
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = 0; i < started; i++)
 		pthread_join(thread[i], NULL);
 	pthread_cond_destroy(&work->next);
 	pthread_mutex_destroy(&work->writing);

@@ -138,26 +138,17 @@ static int end_row(struct kl_export *x, enum table table)
 
 /* -------------------------------------------------------------------- events */
 
-static const char *file_of(const char *path)
-{
-	size_t length = strlen(path);
-	const char *at = path + length;
-
-	while (at > path && at[-1] != '/')
-		at--;
-	return *at ? at : path;
-}
-
 static int begin_clickhouse(struct kl_export *x)
 {
 	const struct kl_trace_info *info = kl_trace_about(x->trace);
 	const char *host = x->options->host ? x->options->host : info->hostname;
+	const char *file = kl_file_of(x->options->title);
 	struct clickhouse *c = x->state;
 
 	c->kstack = kl_schema_find_variable(x->schema, "kstack");
 	c->ustack = kl_schema_find_variable(x->schema, "ustack");
 	add_string(&c->origin, kl_export_plain(x, host));
-	next_string(&c->origin, kl_export_plain(x, file_of(x->options->title)));
+	next_string(&c->origin, kl_export_plain(x, *file ? file : x->options->title));
 	return c->origin.error ? -ENOMEM : 0;
 }
 
