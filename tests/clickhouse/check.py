@@ -70,39 +70,33 @@ def same(tap, name, got, expected):
     tap.check(got == expected and got, name, f'{len(got)} and {len(expected)} rows; {first}')
 
 
+# What is compared: columns and rest of the query in ClickHouse, and the query in SQLite. {} is the trace.
+PAIRS = (
+    ('events', 'n, ns, cpu, tid, pid, comm, name FROM kernlens.event FINAL WHERE {} AND n % 7 = 0',
+     'id, ns, cpu, tid, pid, comm, name FROM event WHERE id % 7 = 0'),
+    ('number of events by name', 'name, count() FROM kernlens.event FINAL WHERE {} GROUP BY name',
+     'name, count(*) FROM event GROUP BY name'),
+    ('spans', 'kind, id, begin_ns, ns, name, state, tid, by_tid, cpu, event, end_event '
+     'FROM kernlens.span FINAL WHERE {} AND begin_ns % 5 = 0',
+     'kind, id, begin_ns, ns, name, state, ifnull(tid, 0), ifnull(by_tid, 0), ifnull(cpu, -1), '
+     'ifnull(event, 0), ifnull(end_event, 0) FROM span WHERE begin_ns % 5 = 0'),
+    ('threads of spans', "DISTINCT tid, comm FROM kernlens.span WHERE {} AND kind = 'thread'",
+     "DISTINCT s.tid, t.comm FROM span s JOIN thread t USING(tid) WHERE kind = 'thread'"),
+    ('values of variables', 'name, scope, id, ns, value, unit FROM kernlens.variable FINAL WHERE {}',
+     'name, scope, id, ns, value, unit FROM variable'),
+    ('numbers of a field', "n, `fields.number`[indexOf(`fields.name`, 'next_tid')] "
+     "FROM kernlens.event FINAL WHERE {} AND name = 'sched_switch'", 'event, next_tid FROM ev_sched_switch'),
+    ('texts of a field', "n, `fields.text`[indexOf(`fields.name`, 'next_comm')] "
+     "FROM kernlens.event FINAL WHERE {} AND name = 'sched_switch'", 'event, next_comm FROM ev_sched_switch'),
+    ('frames of stack traces', 'sum(length(functions)) FROM kernlens.stack FINAL WHERE {}', 'count(*) FROM stack'),
+    ('losses', 'kind, records FROM kernlens.loss FINAL WHERE {}', 'kind, records FROM loss'),
+)
+
+
 def compare(tap, house, lite, where):
     """All columns that both have, but for texts of fields, which SQLite has as numbers."""
-    same(tap, f'{where}: events', house.rows(
-        f'SELECT n, ns, cpu, tid, pid, comm, name FROM kernlens.event FINAL WHERE {where} AND n % 7 = 0'),
-        lite.execute('SELECT id, ns, cpu, tid, pid, comm, name FROM event WHERE id % 7 = 0'))
-    same(tap, f'{where}: number of events by name', house.rows(
-        f'SELECT name, count() FROM kernlens.event FINAL WHERE {where} GROUP BY name'),
-        lite.execute('SELECT name, count(*) FROM event GROUP BY name'))
-    same(tap, f'{where}: spans', house.rows(
-        'SELECT kind, id, begin_ns, ns, name, state, tid, by_tid, cpu, event, end_event '
-        f'FROM kernlens.span FINAL WHERE {where} AND begin_ns % 5 = 0'),
-        lite.execute('SELECT kind, id, begin_ns, ns, name, state, ifnull(tid, 0), ifnull(by_tid, 0), '
-                     'ifnull(cpu, -1), ifnull(event, 0), ifnull(end_event, 0) FROM span WHERE begin_ns % 5 = 0'))
-    same(tap, f'{where}: threads of spans', house.rows(
-        f"SELECT DISTINCT tid, comm FROM kernlens.span WHERE {where} AND kind = 'thread'"),
-        lite.execute("SELECT DISTINCT s.tid, t.comm FROM span s JOIN thread t USING(tid) WHERE kind = 'thread'"))
-    same(tap, f'{where}: values of variables', house.rows(
-        f'SELECT name, scope, id, ns, value, unit FROM kernlens.variable FINAL WHERE {where}'),
-        lite.execute('SELECT name, scope, id, ns, value, unit FROM variable'))
-    same(tap, f'{where}: numbers of a field', house.rows(
-        "SELECT n, `fields.number`[indexOf(`fields.name`, 'next_tid')] FROM kernlens.event FINAL "
-        f"WHERE {where} AND name = 'sched_switch'"),
-        lite.execute('SELECT event, next_tid FROM ev_sched_switch'))
-    same(tap, f'{where}: texts of a field', house.rows(
-        "SELECT n, `fields.text`[indexOf(`fields.name`, 'next_comm')] FROM kernlens.event FINAL "
-        f"WHERE {where} AND name = 'sched_switch'"),
-        lite.execute('SELECT event, next_comm FROM ev_sched_switch'))
-    same(tap, f'{where}: frames of stack traces', house.rows(
-        f'SELECT sum(length(functions)) FROM kernlens.stack FINAL WHERE {where}'),
-        lite.execute('SELECT count(*) FROM stack'))
-    same(tap, f'{where}: losses', house.rows(
-        f'SELECT kind, records FROM kernlens.loss FINAL WHERE {where}'),
-        lite.execute('SELECT kind, records FROM loss'))
+    for what, ours, theirs in PAIRS:
+        same(tap, f'{where}: {what}', house.rows('SELECT ' + ours.format(where)), lite.execute('SELECT ' + theirs))
 
 
 def ask(tool):
