@@ -396,19 +396,13 @@ static bool ends(pid_t pid)
 
 static void fire(int stimulus, u64 records, u32 cpus)
 {
-	struct kls_plan plan = {
-		.records = records / cpus,
-		.cpus = (1ull << cpus) - 1,
-		.nested = 3,
-		.burst = 300,
-		.pause_us = 2000,
-		.softirq_every = 97,
-		.irq_every = 61,
-		.nmi_every = 41,
-		.timer_us = 500,
-		.stacks = 1,
-	};
+	struct kls_plan plan = fire_mixed(records / cpus, cpus);
 
+	plan.nested = 3;
+	plan.burst = 300;
+	plan.pause_us = 2000;
+	plan.nmi_every = 41;
+	plan.stacks = 1;
 	fire_all(stimulus, &plan);
 }
 
