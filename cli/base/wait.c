@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The clock, threads, and waiting in commands that run until Ctrl-C: the signals that end them are blocked,
- * and taken while they wait, so that none is missed between two waits.
+ * The clock, threads, and waiting in commands that run until Ctrl-C: the signals that end them are
+ * blocked, and taken while they wait, so that none is missed between two waits.
  */
 #include <errno.h>
 #include <signal.h>
