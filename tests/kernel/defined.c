@@ -327,6 +327,100 @@ static void test_uprobes(void)
 	close(d.fd);
 }
 
+/* In which order the definitions of a place have fired: their numbers. */
+static char fired[6 * CALLS + 1];
+static u32 n_fired;
+
+static bool note(u32 definition)
+{
+	if (n_fired < sizeof(fired) - 1)
+		fired[n_fired++] = (char)('0' + definition);
+	return true;
+}
+
+static bool note_0(u64 i, const u64 *number)
+{
+	return note(0);
+}
+
+static bool note_1(u64 i, const u64 *number)
+{
+	return note(1);
+}
+
+static bool note_2(u64 i, const u64 *number)
+{
+	return note(2);
+}
+
+/* Logs those definitions whose letter is not '-'. */
+static void use_some(u32 id, const char *which)
+{
+	u8 handler[3] = {};
+	struct kl_abi_maskset m = {
+		.size = sizeof(m),
+		.id = id,
+		.dynamic = (u64)(uintptr_t)handler,
+		.n_dynamic = 3,
+	};
+
+	for (u32 i = 0; i < 3; i++)
+		handler[i] = which[i] == '-' ? KL_HANDLER_nothing : KL_HANDLER_log;
+	if (kl_call(d.fd, KL_IOC_MASKSET_WRITE, &m) || kl_use(d.fd, id))
+		bail("maskset: %s", kl_why(d.fd));
+}
+
+static size_t same_length(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	return n;
+}
+
+/* What one call of `place` fires in each part of test_order, and what is expected of it. */
+static const char *const order_use[] = { "-12", "012", "0--", "0-2", "---", "--2", "012" };
+
+static void test_order(u32 kind, const char *name)
+{
+	char self[256] = "", expected[sizeof(fired)] = "", *end = expected;
+	cpu_set_t before, one;
+	u64 at = kl_file_offset(place);
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 || !at)
+		bail("/proc/self");
+	/* The records of one processor are in order. */
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_getaffinity(0, sizeof(before), &before);
+	sched_setaffinity(0, sizeof(one), &one);
+	n_fired = 0;
+	defined_open(&d, KL_MODE_DISCARD);
+	defined_add(&d, kind, 0, at, self, 1, note_0);
+	defined_add(&d, kind, 0, at, self, 1, note_1);
+	defined_add(&d, kind, 0, at, self, 1, note_2);
+	if (defined_make(&d))
+		bail("definitions of one place: %s", kl_why(d.fd));
+	for (u32 part = 0; part < sizeof(order_use) / sizeof(order_use[0]); part++) {
+		use_some(MASKSET + part % 2, order_use[part]);
+		if (!part)
+			defined_start(&d);
+		for (u32 i = 1; i <= CALLS / 5; i++) {
+			place_called(i, 0, 0, 0, 0, 0);
+			for (const char *c = order_use[part]; *c; c++)
+				if (*c != '-')
+					*end++ = *c;
+		}
+	}
+	defined_stop(&d);
+	fired[n_fired] = 0;
+	tap_result(!strcmp(fired, expected), name, "%u records, expected %zu; first different: %zu",
+		   n_fired, strlen(expected), same_length(fired, expected));
+	close(d.fd);
+	sched_setaffinity(0, sizeof(before), &before);
+}
+
 /* ---------------------------------------------------------------------- errors */
 
 static void refuse(struct kl_abi_event event, int error, const char *name)
@@ -566,6 +660,9 @@ int main(void)
 	test_tick(100);
 	test_tick(1000);
 	test_uprobes();
+	test_order(KL_SOURCE_KIND_UPROBE, "definitions of one place fire in order");
+	test_order(KL_SOURCE_KIND_URETPROBE, "definitions of one return fire in order");
+	test_order(KL_SOURCE_KIND_USDT, "definitions of one marker fire in order");
 	test_errors();
 	test_optional(&before);
 	fflush(stdout);

@@ -388,6 +388,9 @@ static int seal(struct kl_session *s, struct kl_dynevent_table *table, struct kl
 		error = kl_hooks_prepare(table, &table->returns, KL_SOURCE_KIND_RETURN);
 	if (error)
 		return kl_fail(why, error, "no memory for the table of functions");
+	error = kl_uprobes_prepare(table);
+	if (error)
+		return kl_fail(why, error, "no memory to order the probes of programs");
 	if (returns)
 		error = kl_returns_prepare(table, returns, why);
 	if (!error)

@@ -26,7 +26,7 @@ struct tracepoint;
  * Read when it fires; constant once the table is sealed:
  * @session: the session
  * @program: gives the record's fields; NULL if none
- * @next: the next definition of the same function
+ * @next: the next definition of the same function or place in a program
  * @id: KL_EV_DYNAMIC and up
  * @fires: id of the event that it fires: @id, unless it is another location of an earlier event
  * @kind: enum kl_source_kind
@@ -243,6 +243,9 @@ void kl_returns_init(struct kl_hooks *hooks);
 int kl_returns_check(struct kl_dynevent_batch *batch, u32 *bad, struct kl_error *why);
 int kl_returns_prepare(struct kl_dynevent_table *table, u32 n, struct kl_error *why);
 void kl_returns_destroy(struct kl_dynevent_table *table);
+
+/* dynamic/uprobe.c */
+int kl_uprobes_prepare(struct kl_dynevent_table *table);
 
 /* dynamic/trap.c */
 int kl_traps_prepare(struct kl_session *s, struct kl_error *why);

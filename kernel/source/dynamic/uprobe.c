@@ -3,8 +3,14 @@
  * Defined events in programs and libraries: at an instruction, at the return of the function that
  * begins there, or at a USDT marker. Fires in any task that executes it. Each definition holds a
  * reference to its file.
+ *
+ * A session's definitions of one kind at one place share the consumer of the first of them, and
+ * fire in the order in which they were defined: the kernel calls the consumers of a place in an
+ * order of its own. Like the definitions of a function, they are linked when the table is sealed.
  */
 #include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/log2.h>
 #include <linux/namei.h>
 #include <linux/path.h>
 #include <linux/ptrace.h>
@@ -16,21 +22,43 @@
 
 #define ARGUMENTS 6 /* those in registers, in 64-bit programs */
 
+/**
+ * struct kl_uprobe - a definition's place in a program
+ * @consumer: registered for all definitions of the place, if this is the first of them
+ * @defined: the definition
+ * @path: the file
+ * @inode: of the real file below an overlay; held by @path
+ * @offset: in the file
+ * @semaphore: its offset in the file; 0: none
+ * @first: the first definition of the place; constant once the table is sealed
+ * @last: of @first, while the table is being sealed: the last definition of the place
+ * @same_hash: the next place with the same hash, while the table is being sealed
+ * @attached: of @first: how many definitions of the place are attached
+ * @handle: of @first: valid while @attached is not 0
+ */
 struct kl_uprobe {
 	struct uprobe_consumer consumer;
 	struct kl_dynevent *defined;
 	struct path path;
-	struct inode *inode; /* of the real file below an overlay; held by the path */
+	struct inode *inode;
 	u64 offset;
-	u64 semaphore; /* its offset in the file; 0: none */
-	struct kl_uprobe_handle handle; /* valid while attached */
+	u64 semaphore;
+	struct kl_uprobe *first;
+	struct kl_dynevent *last;
+	struct kl_uprobe *same_hash;
+	u32 attached;
+	struct kl_uprobe_handle handle;
 };
 
 /* Handlers may sleep, but what a session reads when it fires is freed under RCU. */
-static void fire(const struct kl_dynevent *d, const u64 *argument)
+static void fire(const struct uprobe_consumer *consumer, const u64 *argument)
 {
+	const struct kl_dynevent *d = container_of(consumer, struct kl_uprobe, consumer)->defined;
+
 	preempt_disable();
-	kl_fire_dynevent(d->session, d->fires, d->program, argument, d->arguments);
+	for (; d; d = d->next)
+		if (READ_ONCE(d->attached))
+			kl_fire_dynevent(d->session, d->fires, d->program, argument, d->arguments);
 	preempt_enable();
 }
 
@@ -40,7 +68,7 @@ static int on_place(KL_UPROBE_PARAMS(struct uprobe_consumer *consumer, struct pt
 		regs->di, regs->si, regs->dx, regs->cx, regs->r8, regs->r9,
 	};
 
-	fire(container_of(consumer, struct kl_uprobe, consumer)->defined, argument);
+	fire(consumer, argument);
 	return 0;
 }
 
@@ -49,7 +77,7 @@ static int on_return(KL_UPROBE_PARAMS(struct uprobe_consumer *consumer, unsigned
 {
 	const u64 value = regs_return_value(regs);
 
-	fire(container_of(consumer, struct kl_uprobe, consumer)->defined, &value);
+	fire(consumer, &value);
 	return 0;
 }
 
@@ -77,7 +105,7 @@ static int on_marker(KL_UPROBE_PARAMS(struct uprobe_consumer *consumer, struct p
 		[KL_BLOCK_IP] = regs->ip,
 	};
 
-	fire(container_of(consumer, struct kl_uprobe, consumer)->defined, argument);
+	fire(consumer, argument);
 	return 0;
 }
 
@@ -135,21 +163,89 @@ static void destroy(struct kl_dynevent *d)
 	kfree(d->uprobe);
 }
 
+static bool is_uprobe(const struct kl_dynevent *d)
+{
+	return d->kind == KL_SOURCE_KIND_UPROBE || d->kind == KL_SOURCE_KIND_URETPROBE ||
+	       d->kind == KL_SOURCE_KIND_USDT;
+}
+
+static bool is_same_place(const struct kl_uprobe *a, const struct kl_uprobe *b)
+{
+	return a->inode == b->inode && a->offset == b->offset && a->semaphore == b->semaphore &&
+	       a->defined->kind == b->defined->kind;
+}
+
+/* Links a definition to those of its place. @slot: of a hash table of the first ones. */
+static void link_place(struct kl_uprobe **slot, struct kl_uprobe *u)
+{
+	struct kl_uprobe *first = *slot;
+
+	while (first && !is_same_place(first, u))
+		first = first->same_hash;
+	u->defined->next = NULL;
+	if (first) {
+		first->last->next = u->defined;
+	} else {
+		first = u;
+		u->same_hash = *slot;
+		*slot = u;
+	}
+	u->first = first;
+	u->attached = 0;
+	first->last = u->defined;
+}
+
+/**
+ * kl_uprobes_prepare - link the definitions of each place in a program
+ * @table: the table, locked and about to be sealed
+ *
+ * May be called again after a failure. Context: may sleep.
+ */
+int kl_uprobes_prepare(struct kl_dynevent_table *table)
+{
+	struct kl_dynevent_batch *batch;
+	struct kl_uprobe **slots;
+	struct kl_dynevent *d;
+	u32 bits, n = 0;
+
+	for_each_defined(table, batch, d)
+		n += is_uprobe(d);
+	if (!n)
+		return 0;
+	bits = ilog2(n) + 1;
+	slots = kvcalloc(1ul << bits, sizeof(*slots), GFP_KERNEL);
+	if (!slots)
+		return -ENOMEM;
+	for_each_defined(table, batch, d) {
+		if (is_uprobe(d))
+			link_place(&slots[hash_64(d->uprobe->offset, bits)], d->uprobe);
+		cond_resched();
+	}
+	kvfree(slots);
+	return 0;
+}
+
 static int attach(struct kl_dynevent *d, struct kl_error *why)
 {
-	struct kl_uprobe *u = d->uprobe;
-	int error = kl_uprobe_register(&u->handle, u->inode, u->offset, u->semaphore, &u->consumer);
+	struct kl_uprobe *first = d->uprobe->first;
+	int error = 0;
 
+	if (!first->attached)
+		error = kl_uprobe_register(&first->handle, first->inode, first->offset,
+					   first->semaphore, &first->consumer);
 	if (error)
-		return kl_fail(why, error, "cannot place a probe at offset %llu of %pd", u->offset,
-			       u->path.dentry);
+		return kl_fail(why, error, "cannot place a probe at offset %llu of %pd",
+			       first->offset, d->uprobe->path.dentry);
+	first->attached++;
 	return 0;
 }
 
 static void detach(struct kl_dynevent *d)
 {
-	kl_uprobe_unregister(&d->uprobe->handle, d->uprobe->inode, d->uprobe->offset,
-			     &d->uprobe->consumer);
+	struct kl_uprobe *first = d->uprobe->first;
+
+	if (!--first->attached)
+		kl_uprobe_unregister(&first->handle, first->inode, first->offset, &first->consumer);
 }
 
 #define UPROBE_KIND(n)                                                                     \
