@@ -26,7 +26,7 @@ enum {
 
 static const struct cli_option options[] = {
 	{ 'e', "event", "BLOCKS", "block:[PATH:|MODULE:]FUNCTION[+OFFSET|#NUMBER][:post]" },
-	{ KEY_TIME, "time", "FROM,TO", "instead, for the kernel: times from a block to another" },
+	{ KEY_TIME, "time", "FROM,TO", "instead: times from a block to another" },
 	{ 'p', "pid", "PID[,PID]", "for programs and --time: processes and their new children" },
 	CLI_CGROUP_OPTIONS,
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },

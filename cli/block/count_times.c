@@ -32,16 +32,6 @@ static char *take_block(const char *text, size_t length)
 	return cli_format("%.*s", (int)length, text);
 }
 
-/*
- * Several rules at a block of the kernel act in their order, which the measurement needs. Uprobes
- * do not promise one.
- */
-static void check_block(const struct timing *t, const char *block)
-{
-	if (kl_program_selector_is(block))
-		cli_usage_error(t->session->command, "--time applies only to blocks of the kernel");
-}
-
 static void take_time(struct timing *t, unsigned int i)
 {
 	struct cli_select *select = &t->session->select;
@@ -56,8 +46,6 @@ static void take_time(struct timing *t, unsigned int i)
 				"invalid --time \"%s\"; expected two blocks, as in "
 				"FUNCTION#NUMBER,FUNCTION#NUMBER",
 				text);
-	check_block(t, t->from[i]);
-	check_block(t, t->to[i]);
 	select->spec[select->n_specs++] = cli_time_rules(i, t->from[i], t->to[i]);
 }
 

@@ -3,6 +3,7 @@
  * Times from one block to another: the first sets a flag of the running task, and the second adds
  * the time since then to a histogram and clears the flag. Blocks are executed by interrupts, too,
  * whose times would be those of the interrupted task, so rules apply outside of interrupts only.
+ * They must act in their order where several are at one block.
  */
 #include <errno.h>
 #include <string.h>

@@ -240,9 +240,6 @@ kl count --time hrtimer_nanosleep,hrtimer_nanosleep#0
 expect "a function is no block" 2
 kl count --time ksys_read#0,ksys_read#1 -e block:vfs_read
 expect "--time and -e" 2
-kl count --time /bin/true:main#0,/bin/true:main#1 -- true
-expect "blocks of a program" 2
-says err 'only to blocks of the kernel'
 kl count --time ksys_read#0,ksys_read#100000 -- true
 check "a block that is not there (status $status)" test "$status" -ne 0
 sleeps='import time
