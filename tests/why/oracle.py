@@ -234,6 +234,15 @@ def explain(pid):
     return json.loads(done.stdout)
 
 
+def long_parts(part, path=()):
+    """A line for each long part of an answer that has no parts itself."""
+    path += (" ".join([part.get("kind", "task"), part["text"]]),)
+    lines = [line for inner in part.get("parts", ()) for line in long_parts(inner, path)]
+    if not lines and part["ns"] > SLACK_NS:
+        lines = ["%.2f ms: %s" % (part["ns"] / 1e6, " > ".join(path))]
+    return lines
+
+
 def differences(told, truth):
     keys = set(told.time) | set(truth.time)
     return {key: told.time[key] - truth.time[key] for key in keys}
@@ -278,6 +287,7 @@ def main():
                 wrong_time += ["%d: %s%s %.2f to %.2f" % (actor, op[0], op[1],
                                                           (op[2] - span[0]) / 1e6, (op[3] - span[0]) / 1e6)
                                for actor, ops in sorted(truth.ops.items()) for op in ops]
+                wrong_time += long_parts(document["task"])
     report(hops >= PROGRAMS, "%d hops in %d programs" % (hops, PROGRAMS))
     report(not wrong_hops, "every certain hop is right", *wrong_hops[:20])
     report(not wrong_time, "the time of each program is where it was spent (%.1f %% is not)" %
