@@ -19,9 +19,6 @@ typedef uint64_t slice_ns[KL_RUN_STATES];
 
 struct kl_states_report {
 	struct kl_tasks tasks;
-	struct kl_states_row **row; /* by number of the task */
-	size_t n;
-	size_t room;
 	struct kl_states_row *sorted;
 	struct kl_states_counts counts;
 	int32_t pid; /* of kl_states_report_select() */
@@ -57,8 +54,12 @@ static void reach(struct kl_states_report *report, uint64_t end)
 	while (end / KL_STATES_SLICES >= report->counts.slice_ns &&
 	       report->counts.slice_ns <= UINT64_MAX / 2) {
 		report->counts.slice_ns *= 2;
-		for (size_t i = 0; i < report->n; i++)
-			halve(report->row[i]->slice);
+		for (size_t i = 0; i < report->tasks.n; i++) {
+			const struct kl_states_row *row = report->tasks.task[i]->row;
+
+			if (row->slice)
+				halve(row->slice);
+		}
 	}
 }
 
@@ -78,36 +79,23 @@ static void add_time(struct kl_states_report *report, struct kl_states_row *row,
 	}
 }
 
-static struct kl_states_row *row_of(struct kl_states_report *report, size_t number)
+/* Allocate the slices of a task when they are first needed. */
+static int need_slices(struct kl_states_row *row)
 {
-	while (report->n <= number) {
-		struct kl_states_row **grown =
-			kl_array_grow(report->row, report->n, &report->room, sizeof(*grown));
-		struct kl_states_row *row = grown ? calloc(1, sizeof(*row)) : NULL;
-
-		if (grown)
-			report->row = grown;
-		if (row)
-			row->slice = calloc(KL_STATES_SLICES, sizeof(*row->slice));
-		if (!row || !row->slice) {
-			free(row);
-			kl_fail(ENOMEM, "out of memory");
-			return NULL;
-		}
-		grown[report->n++] = row;
-	}
-	return report->row[number];
+	if (!row->slice)
+		row->slice = calloc(KL_STATES_SLICES, sizeof(*row->slice));
+	return row->slice ? 0 : kl_fail(ENOMEM, "out of memory");
 }
 
 static int add_span(void *context, const struct kl_tasks_task *task,
 		    const struct kl_tasks_span *span)
 {
 	struct kl_states_report *report = context;
-	struct kl_states_row *row = row_of(report, task->number);
+	struct kl_states_row *row = task->row;
 	const uint64_t begin_ns = report->tasks.begin_ns;
 	uint64_t begin, end;
 
-	if (!row)
+	if (need_slices(row))
 		return -ENOMEM;
 	/* The clocks of CPUs may differ a little. */
 	begin = span->begin_ns > begin_ns ? span->begin_ns - begin_ns : 0;
@@ -130,7 +118,8 @@ struct kl_states_report *kl_states_report_create(const struct kl_schema *schema,
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	kl_tasks_init(&report->tasks, schema, partial, begin_ns, add_span, report);
+	kl_tasks_init(&report->tasks, schema, partial, begin_ns, sizeof(struct kl_states_row),
+		      add_span, report);
 	report->counts.slice_ns = FIRST_SLICE_NS;
 	return report;
 }
@@ -144,12 +133,9 @@ void kl_states_report_destroy(struct kl_states_report *report)
 {
 	if (!report)
 		return;
-	for (size_t i = 0; i < report->n; i++) {
-		free(report->row[i]->slice);
-		free(report->row[i]);
-	}
+	for (size_t i = 0; i < report->tasks.n; i++)
+		free(((struct kl_states_row *)report->tasks.task[i]->row)->slice);
 	kl_tasks_deinit(&report->tasks);
-	free(report->row);
 	free(report->sorted);
 	free(report);
 }
@@ -190,7 +176,7 @@ static int compare(const void *a, const void *b)
 const struct kl_states_row *kl_states_report_rows(struct kl_states_report *report, size_t *count)
 {
 	struct kl_states_row *rows =
-		reallocarray(report->sorted, report->n + 1, sizeof(*report->sorted));
+		reallocarray(report->sorted, report->tasks.n + 1, sizeof(*report->sorted));
 	size_t n = 0;
 
 	*count = 0;
@@ -199,11 +185,15 @@ const struct kl_states_row *kl_states_report_rows(struct kl_states_report *repor
 		return NULL;
 	}
 	report->sorted = rows;
-	for (size_t i = 0; i < report->n; i++) {
-		if (!kl_tasks_is_shown(&report->tasks, report->tasks.task[i], report->pid))
+	for (size_t i = 0; i < report->tasks.n; i++) {
+		const struct kl_tasks_task *task = report->tasks.task[i];
+
+		if (!kl_tasks_is_shown(&report->tasks, task, report->pid))
 			continue;
-		rows[n] = *report->row[i];
-		rows[n++].task = report->tasks.task[i]->is;
+		if (need_slices(task->row))
+			return NULL;
+		rows[n] = *(const struct kl_states_row *)task->row;
+		rows[n++].task = task->is;
 	}
 	qsort(rows, n, sizeof(*rows), compare);
 	*count = n;

@@ -10,39 +10,14 @@
 
 #define NS_PER_US 1000
 
-/* @row: by number of the task */
 struct kl_sched_report {
 	struct kl_tasks tasks;
-	struct kl_sched_row **row;
-	size_t n;
-	size_t room;
 	struct kl_sched_row *sorted;
 	struct kl_sched_totals totals;
 	int32_t pid; /* of kl_sched_report_select() */
 };
 
 /* -------------------------------------------------------------------- spans */
-
-static struct kl_sched_row *row_of(struct kl_sched_report *report, size_t number)
-{
-	while (report->n <= number) {
-		struct kl_sched_row **grown =
-			kl_array_grow(report->row, report->n, &report->room, sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		report->row = grown;
-		grown[report->n] = calloc(1, sizeof(**grown));
-		if (!grown[report->n]) {
-			kl_fail(ENOMEM, "out of memory");
-			return NULL;
-		}
-		kl_histogram_init(&grown[report->n]->wakeups, NS_PER_US);
-		kl_histogram_init(&grown[report->n]->preempted, NS_PER_US);
-		report->n++;
-	}
-	return report->row[number];
-}
 
 static void fill(struct kl_worst_case *worst, const struct kl_tasks_task *task,
 		 const struct kl_tasks_span *span)
@@ -86,10 +61,9 @@ static int add_span(void *context, const struct kl_tasks_task *task,
 		    const struct kl_tasks_span *span)
 {
 	struct kl_sched_report *report = context;
-	struct kl_sched_row *row = row_of(report, task->number);
+	struct kl_sched_row *row = task->row;
 
-	if (!row)
-		return -ENOMEM;
+	row->wakeups.unit = row->preempted.unit = NS_PER_US;
 	if (span->state == KL_RUN_RUNNING)
 		row->run_ns += span->end_ns - span->begin_ns;
 	else if (span->state <= KL_RUN_PREEMPTED)
@@ -108,7 +82,8 @@ struct kl_sched_report *kl_sched_report_create(const struct kl_schema *schema, b
 		kl_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	kl_tasks_init(&report->tasks, schema, partial, begin_ns, add_span, report);
+	kl_tasks_init(&report->tasks, schema, partial, begin_ns, sizeof(struct kl_sched_row),
+		      add_span, report);
 	kl_histogram_init(&report->totals.wakeups, NS_PER_US);
 	kl_histogram_init(&report->totals.preempted, NS_PER_US);
 	return report;
@@ -123,15 +98,15 @@ void kl_sched_report_destroy(struct kl_sched_report *report)
 {
 	if (!report)
 		return;
-	for (size_t i = 0; i < report->n; i++) {
-		kl_histogram_deinit(&report->row[i]->wakeups);
-		kl_histogram_deinit(&report->row[i]->preempted);
-		free(report->row[i]);
+	for (size_t i = 0; i < report->tasks.n; i++) {
+		struct kl_sched_row *row = report->tasks.task[i]->row;
+
+		kl_histogram_deinit(&row->wakeups);
+		kl_histogram_deinit(&row->preempted);
 	}
 	kl_histogram_deinit(&report->totals.wakeups);
 	kl_histogram_deinit(&report->totals.preempted);
 	kl_tasks_deinit(&report->tasks);
-	free(report->row);
 	free(report->sorted);
 	free(report);
 }
@@ -146,9 +121,9 @@ int kl_sched_report_finish(struct kl_sched_report *report, uint64_t end_ns)
 	struct kl_sched_totals *totals = &report->totals;
 	int error = kl_tasks_finish(&report->tasks, end_ns);
 
-	for (size_t i = 0; i < report->n && !error; i++) {
+	for (size_t i = 0; i < report->tasks.n && !error; i++) {
 		const struct kl_tasks_task *task = report->tasks.task[i];
-		struct kl_sched_row *row = report->row[i];
+		struct kl_sched_row *row = task->row;
 
 		row->task = task->is;
 		row->runs = task->runs;
@@ -183,7 +158,7 @@ static int compare(const void *a, const void *b)
 const struct kl_sched_row *kl_sched_report_rows(struct kl_sched_report *report, size_t *count)
 {
 	struct kl_sched_row *rows =
-		reallocarray(report->sorted, report->n + 1, sizeof(*report->sorted));
+		reallocarray(report->sorted, report->tasks.n + 1, sizeof(*report->sorted));
 	size_t n = 0;
 
 	*count = 0;
@@ -192,9 +167,12 @@ const struct kl_sched_row *kl_sched_report_rows(struct kl_sched_report *report, 
 		return NULL;
 	}
 	report->sorted = rows;
-	for (size_t i = 0; i < report->n; i++)
-		if (kl_tasks_is_shown(&report->tasks, report->tasks.task[i], report->pid))
-			rows[n++] = *report->row[i];
+	for (size_t i = 0; i < report->tasks.n; i++) {
+		const struct kl_tasks_task *task = report->tasks.task[i];
+
+		if (kl_tasks_is_shown(&report->tasks, task, report->pid))
+			rows[n++] = *(const struct kl_sched_row *)task->row;
+	}
 	qsort(rows, n, sizeof(*rows), compare);
 	*count = n;
 	return rows;

@@ -52,11 +52,12 @@ struct number_of {
 };
 
 void kl_tasks_init(struct kl_tasks *tasks, const struct kl_schema *schema, bool partial,
-		   uint64_t begin_ns, kl_tasks_fn span, void *context)
+		   uint64_t begin_ns, size_t row_bytes, kl_tasks_fn span, void *context)
 {
 	memset(tasks, 0, sizeof(*tasks));
 	tasks->partial = partial;
 	tasks->begin_ns = begin_ns;
+	tasks->row_bytes = row_bytes;
 	tasks->span = span;
 	tasks->context = context;
 	tasks->by_tid.size = sizeof(struct number_of);
@@ -89,12 +90,12 @@ static int find_task(struct kl_tasks *tasks, int32_t tid, struct kl_tasks_task *
 		return -ENOMEM;
 	entry->number = tasks->n;
 	tasks->task = grown;
-	*task = calloc(1, sizeof(**task));
+	*task = calloc(1, sizeof(**task) + tasks->row_bytes);
 	if (!*task) {
 		kl_hash_remove(&tasks->by_tid, key);
 		return kl_fail(ENOMEM, "out of memory");
 	}
-	(*task)->number = tasks->n;
+	(*task)->row = *task + 1;
 	(*task)->is.tid = tid;
 	(*task)->first = !tasks->losses;
 	(*task)->cpu = UINT32_MAX;

@@ -14,7 +14,6 @@
 
 /**
  * struct kl_tasks_task - a task, by its thread ID
- * @number: 0 for the first task of the trace, then 1, 2 ...
  * @is: its IDs, and its latest name; pid 0: not known
  * @state: what it does
  * @since_ns: wall time since when
@@ -26,9 +25,9 @@
  * @migrations: how often that was not @cpu
  * @waking_ns: when its waker began to wake it; 0: it does not
  * @waker: by whom
+ * @row: what the report keeps of the task, zero at first; freed with the task
  */
 struct kl_tasks_task {
-	size_t number;
 	struct kl_task is;
 	enum kl_run_state state;
 	uint64_t since_ns;
@@ -40,6 +39,7 @@ struct kl_tasks_task {
 	uint64_t migrations;
 	uint64_t waking_ns;
 	struct kl_task waker;
+	void *row;
 };
 
 /**
@@ -68,16 +68,18 @@ typedef int (*kl_tasks_fn)(void *context, const struct kl_tasks_task *task,
 /**
  * struct kl_tasks - the tasks of a trace
  * @span: takes spans, with @context
+ * @row_bytes: size of the @row of each task
  * @partial: the trace lacks events of tasks that were not selected
  * @begin_ns: wall time at which the trace began; 0: not known yet
  * @last_ns: wall time of the latest event
- * @task: by number; at most KL_TASKS_MAX
+ * @task: in order of their first events; at most KL_TASKS_MAX
  * @dropped: events about tasks beyond these
  * @losses: how often records were missing, so that no state was known
  */
 struct kl_tasks {
 	kl_tasks_fn span;
 	void *context;
+	size_t row_bytes;
 	bool partial;
 	uint64_t begin_ns;
 	uint64_t last_ns;
@@ -92,7 +94,7 @@ struct kl_tasks {
 
 /* Start. @tasks is overwritten; the other arguments are its members. */
 void kl_tasks_init(struct kl_tasks *tasks, const struct kl_schema *schema, bool partial,
-		   uint64_t begin_ns, kl_tasks_fn span, void *context);
+		   uint64_t begin_ns, size_t row_bytes, kl_tasks_fn span, void *context);
 void kl_tasks_deinit(struct kl_tasks *tasks);
 
 /* Add an item of the trace. Returns 0, -ENOMEM, or what @span returned. */
