@@ -399,6 +399,15 @@ static int seal(struct kl_session *s, struct kl_dynevent_table *table, struct kl
 	return error;
 }
 
+/* The session's table, locked; NULL if it has none. */
+static struct kl_dynevent_table *lock_table(struct kl_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->defined)
+		mutex_lock(&s->defined->lock);
+	return s->defined;
+}
+
 static bool is_wanted(const struct kl_dynevent *d, const u8 *action, u32 n)
 {
 	u32 i = d->fires - KL_EV_DYNAMIC;
@@ -425,15 +434,13 @@ static u32 patches_of(const struct kl_dynevent *d)
  */
 u32 kl_dynevent_count_missing(struct kl_session *s, const u8 *action, u32 n)
 {
-	struct kl_dynevent_table *table = s->defined;
+	struct kl_dynevent_table *table = lock_table(s);
 	struct kl_dynevent_batch *batch;
 	struct kl_dynevent *d;
 	u32 number = 0;
 
-	lockdep_assert_held(&s->lock);
 	if (!table)
 		return 0;
-	mutex_lock(&table->lock);
 	for_each_defined(table, batch, d)
 		if (!d->attached && !d->gone && is_wanted(d, action, n))
 			number += patches_of(d);
@@ -494,13 +501,11 @@ static int attach_wanted(struct kl_dynevent_table *table, const u8 *action, u32 
  */
 int kl_dynevent_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_error *why)
 {
-	struct kl_dynevent_table *table = s->defined;
+	struct kl_dynevent_table *table = lock_table(s);
 	int error;
 
-	lockdep_assert_held(&s->lock);
 	if (!table)
 		return 0;
-	mutex_lock(&table->lock);
 	error = seal(s, table, why);
 	if (!error)
 		error = attach_wanted(table, action, n, why);
@@ -519,15 +524,13 @@ int kl_dynevent_attach(struct kl_session *s, const u8 *action, u32 n, struct kl_
  */
 void kl_dynevent_detach(struct kl_session *s, const u8 *action, u32 n)
 {
-	struct kl_dynevent_table *table = s->defined;
+	struct kl_dynevent_table *table = lock_table(s);
 	bool functions = false, returns = false, programs = false;
 	struct kl_dynevent_batch *batch;
 	struct kl_dynevent *d;
 
-	lockdep_assert_held(&s->lock);
 	if (!table)
 		return;
-	mutex_lock(&table->lock);
 	for_each_defined(table, batch, d) {
 		if (!d->attached || is_wanted(d, action, n))
 			continue;
@@ -605,14 +608,12 @@ static const void *place_of(const struct kl_dynevent *d, const char **name)
  */
 void kl_dynevent_visit(struct kl_session *s, kl_dynevent_fn fn, void *data)
 {
-	struct kl_dynevent_table *table = s->defined;
+	struct kl_dynevent_table *table = lock_table(s);
 	struct kl_dynevent_batch *batch;
 	struct kl_dynevent *d;
 
-	lockdep_assert_held(&s->lock);
 	if (!table)
 		return;
-	mutex_lock(&table->lock);
 	for_each_defined(table, batch, d) {
 		const char *name;
 		const void *place = place_of(d, &name);
