@@ -58,14 +58,14 @@ derive_sources() {
 }
 
 # Run apt with the private configuration below $1: the machine's package lists do not change, and
-# only the suites meant for this kernel are used.
+# only the suites meant for this kernel are used, not the versions that are installed.
 private_apt() {
 	local dir=$1 tool=$2
 	shift 2
 	"$tool" -qq \
 		-o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$dir/sources" \
 		-o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null \
-		-o Dir::State::Lists="$dir/lists" -o Dir::Cache="$dir/cache" \
+		-o Dir::State::status=/dev/null -o Dir::State::Lists="$dir/lists" -o Dir::Cache="$dir/cache" \
 		-o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none "$@"
 }
 
