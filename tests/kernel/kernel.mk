@@ -20,7 +20,7 @@
 # A test is a file, or a folder of files.
 KERNEL_TEST_FOLDERS := accounting adversaries details exits faults fuzz hostile latency limits users
 KERNEL_TEST_FILES := access awaited budget cgroup control counters defined gate handlers hold lifecycle \
-	moment programs soak stacks stuck throttled traps unwind unwind_costs usdt variables
+	moment places programs soak stacks stuck throttled traps unwind unwind_costs usdt variables
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,$(KERNEL_TEST_FOLDERS) $(KERNEL_TEST_FILES))
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
 	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)

@@ -92,6 +92,18 @@ static bool is_memory(u64 number)
 }
 
 /*
+ * The top of a program's address before a 32-bit -EINVAL, as in fields of two system calls, has the
+ * bytes of the address of a struct page. @at: the first of them, of which one more can be read.
+ */
+static bool is_error_after_address(const u8 *at)
+{
+	static const u8 error[] = { 0xea, 0xff, 0xff, 0xff };
+
+	return (at[2] == 0x7f || at[2] == 0x55 || at[2] == 0x56) && !at[3] && !at[4] &&
+	       !memcmp(at + 5, error, sizeof(error));
+}
+
+/*
  * Searches for such addresses at every byte. Addresses of text look like small negative numbers, so
  * they are searched for only in 8-byte fields.
  */
@@ -104,7 +116,7 @@ static void search_addresses(struct search *s, const char *what, const u8 *at, s
 	for (; end - at >= 8 && (next = memmem(at + 6, end - at - 6, "\xff\xff", 2));
 	     at = next - 5) {
 		memcpy(&number, next - 6, 8);
-		if (is_memory(number)) {
+		if (is_memory(number) && !(next + 2 < end && is_error_after_address(next - 6))) {
 			snprintf(text, sizeof(text), "address %#llx", (unsigned long long)number);
 			note_at(s, text, what, from, next - 6 - from, bytes);
 		}

@@ -41,7 +41,9 @@ static void check_planted(const char *name, const u8 *block, bool found)
 
 void check_search(void)
 {
-	static const u64 address = 0xffff888012345678;
+	static const u64 address = 0xffff888012345678, page = 0xffffea00007fff40;
+	static const u8 argument[] = { 0x58, 0x2a, 0x22, 0x9d, 0xff, 0x7f,
+				       0,    0,	   0xea, 0xff, 0xff, 0xff };
 	static u8 block[BYTES];
 	u32 foreign = FIRST_TID + 12345;
 
@@ -68,6 +70,12 @@ void check_search(void)
 	make_block(block, 4001, 5, "a text");
 	memcpy(block + 5003, &address, 8);
 	check_planted("the address of an object in the padding", block, true);
+	make_block(block, 4001, 5, "a text");
+	memcpy(block + 5003, &page, 8);
+	check_planted("the address of a struct page", block, true);
+	make_block(block, 4001, 5, "a text");
+	memcpy(block + 5003, argument, sizeof(argument));
+	check_planted("a program's address and an error", block, false);
 	make_block(block, UID_B, 5, "a text");
 	check_planted("the other's user id", block, true);
 	make_block(block, foreign, 5, "a text");
