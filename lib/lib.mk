@@ -16,9 +16,9 @@ LIB_HEADERS := $(LIB_PUBLIC_HEADERS) \
 	$(wildcard lib/internal/kernlens/*.h lib/internal/kernlens/*.def)
 LIB_INCLUDES := -Ilib/include -Ilib/internal
 # What programs that use it link, too; pkg-config knows the first ones.
-LIB_PACKAGES := libdw libelf libprotobuf-c libzstd sqlite3 zlib
+LIB_PACKAGES := libdw libelf libprotobuf-c libzstd lzo2 sqlite3 zlib
 LIB_OTHER_LIBS := -liberty -lZydis
-LIB_LIBS := -ldw -lelf -lsqlite3 -lz -lzstd -lprotobuf-c $(LIB_OTHER_LIBS)
+LIB_LIBS := -ldw -lelf -lsqlite3 -lz -lzstd -llzo2 -lprotobuf-c $(LIB_OTHER_LIBS)
 LIB_SONAME := libkernlens.so.0
 LIB_MAP := lib/libkernlens.map
 LIB := $(BUILD)/libkernlens.a

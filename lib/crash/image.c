@@ -13,22 +13,27 @@
 #include <kernlens/crash.h>
 #include "../../uapi/crash.h"
 #include "../base/base.h"
+#include "kdump.h"
 
 #define SEGMENTS_MAX (1u << 20)
 #define STEP_BYTES (1u << 20)
 #define ADDRESS_MAX (1ull << 52)
 #define HOLE_END (1ull << 32)
 
-/* @bytes of memory from @address on are at @offset of the file. */
+/*
+ * @bytes of memory from @address on are at @offset of the file. In a compressed dump, that is the
+ * number of its first page.
+ */
 struct segment {
 	uint64_t address;
 	uint64_t offset;
 	uint64_t bytes;
 };
 
-/* @segments: in order of addresses, without overlaps */
+/* @kdump: NULL unless it is compressed. @segments: in order of addresses, without overlaps */
 struct kl_image {
 	int fd;
+	struct kl_kdump *kdump;
 	uint64_t size;
 	bool raw;
 	struct segment *segments;
@@ -40,6 +45,13 @@ static bool read_file(const struct kl_image *image, uint64_t at, void *to, size_
 	if (at > image->size || bytes > image->size - at)
 		return false;
 	return kl_read_at(image->fd, to, bytes, at) == bytes;
+}
+
+static bool read_segment(const struct kl_image *image, const struct segment *s, uint64_t skip,
+			 void *to, size_t bytes)
+{
+	return image->kdump ? kl_kdump_read(image->kdump, s->offset, skip, to, bytes) :
+			      read_file(image, s->offset + skip, to, bytes);
 }
 
 /* ------------------------------------------------------- ELF */
@@ -159,7 +171,29 @@ static int read_raw(struct kl_image *image)
 	return kl_image_set_hole(image, 0);
 }
 
-/* ------------------------------------------------------- both */
+/* ------------------------------------------------ compressed */
+
+static int read_kdump(struct kl_image *image)
+{
+	struct kl_kdump_run run = {};
+	size_t room = 0;
+
+	image->kdump = kl_kdump_open(image->fd, image->size);
+	if (!image->kdump)
+		return -errno;
+	while (kl_kdump_next(image->kdump, &run)) {
+		struct segment *grown =
+			kl_array_grow(image->segments, image->n_segments, &room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		image->segments = grown;
+		grown[image->n_segments++] = (struct segment){ run.address, run.page, run.bytes };
+	}
+	return image->n_segments ? 0 : kl_fail(EINVAL, "it is a dump without memory");
+}
+
+/* ------------------------------------------------------- all */
 
 static int read_layout(struct kl_image *image)
 {
@@ -169,11 +203,8 @@ static int read_layout(struct kl_image *image)
 
 	if (has_head && !memcmp(&head, ELFMAG, SELFMAG))
 		return read_elf(image, &head);
-	if (has_head && (!memcmp(&head, "KDUMP   ", 8) || !memcmp(&head, "DISKDUMP", 8) ||
-			 !memcmp(&head, "makedumpfile", 12)))
-		return kl_fail(ENOTSUP,
-			       "it is a dump in the format of kdump, which cannot be read; "
-			       "extract from /proc/vmcore, or let makedumpfile -E write it");
+	if (has_head && kl_kdump_is(&head))
+		return read_kdump(image);
 	return read_raw(image);
 }
 
@@ -201,6 +232,7 @@ struct kl_image *kl_image_open(const char *path)
 		return image;
 	kl_fail_about(error, path);
 close_image:
+	kl_kdump_close(image->kdump);
 	close(image->fd);
 	free(image->segments);
 free_image:
@@ -213,6 +245,7 @@ void kl_image_close(struct kl_image *image)
 {
 	if (!image)
 		return;
+	kl_kdump_close(image->kdump);
 	close(image->fd);
 	free(image->segments);
 	free(image);
@@ -262,7 +295,7 @@ bool kl_image_read(const struct kl_image *image, uint64_t address, void *to, siz
 			return false;
 		skip = address - s->address;
 		part = s->bytes - skip < bytes ? s->bytes - skip : bytes;
-		if (!read_file(image, s->offset + skip, into, part))
+		if (!read_segment(image, s, skip, into, part))
 			return false;
 		address += part;
 		into += part;
@@ -282,34 +315,40 @@ static uint64_t skip_hole(const struct kl_image *image, uint64_t at, uint64_t en
 	return (uint64_t)data < end ? (uint64_t)data : end;
 }
 
+/* Visits the pages of a piece that can be read, one by one if not all can. */
+static int walk_piece(const struct kl_image *image, const struct segment *s, uint64_t at,
+		      uint64_t bytes, uint8_t *buffer, kl_image_visit visit, void *context)
+{
+	int ret = 0;
+
+	if (read_segment(image, s, at, buffer, bytes))
+		return visit(context, s->address + at, buffer, bytes);
+	for (uint64_t i = 0; i < bytes && !ret; i += KL_CRASH_PAGE)
+		if (read_segment(image, s, at + i, buffer, KL_CRASH_PAGE))
+			ret = visit(context, s->address + at + i, buffer, KL_CRASH_PAGE);
+	return ret;
+}
+
 static int walk_segment(const struct kl_image *image, const struct segment *s, uint8_t *buffer,
-			int (*visit)(void *context, uint64_t address, const uint8_t *pages,
-				     size_t bytes),
-			void *context)
+			kl_image_visit visit, void *context)
 {
 	uint64_t at = 0, step;
 	int ret = 0;
 
 	for (; at < s->bytes && !ret; at += step) {
-		uint64_t data = skip_hole(image, s->offset + at, s->offset + s->bytes);
+		if (!image->kdump) {
+			uint64_t data = skip_hole(image, s->offset + at, s->offset + s->bytes);
 
-		at = (data - s->offset) & ~(uint64_t)(KL_CRASH_PAGE - 1);
-		step = s->bytes - at < STEP_BYTES ? s->bytes - at : STEP_BYTES;
-		if (step && read_file(image, s->offset + at, buffer, step)) {
-			ret = visit(context, s->address + at, buffer, step);
-			continue;
+			at = (data - s->offset) & ~(uint64_t)(KL_CRASH_PAGE - 1);
 		}
-		/* A page of it cannot be read: read the others. */
-		for (uint64_t i = 0; i < step && !ret; i += KL_CRASH_PAGE)
-			if (read_file(image, s->offset + at + i, buffer, KL_CRASH_PAGE))
-				ret = visit(context, s->address + at + i, buffer, KL_CRASH_PAGE);
+		step = s->bytes - at < STEP_BYTES ? s->bytes - at : STEP_BYTES;
+		if (step)
+			ret = walk_piece(image, s, at, step, buffer, visit, context);
 	}
 	return ret;
 }
 
-int kl_image_walk(const struct kl_image *image,
-		  int (*visit)(void *context, uint64_t address, const uint8_t *pages, size_t bytes),
-		  void *context)
+int kl_image_walk(const struct kl_image *image, kl_image_visit visit, void *context)
 {
 	uint8_t *buffer = aligned_alloc(KL_CRASH_PAGE, STEP_BYTES);
 	int ret = 0;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # dump.py SOCKET FILE RUNS STATE KIND PID: waits until the guest has crashed, writes its memory to FILE
-# over QMP, and ends the emulator. RUNS is the folder of the logs of vm/run, which is process PID; STATE
+# over QMP, and compressed to FILE.FORMAT, and ends the emulator. RUNS is the folder of the logs of vm/run, which is process PID; STATE
 # is the file in which the guest says how far it has come.
 import glob
 import json
@@ -10,6 +10,10 @@ import os
 import socket
 import sys
 import time
+
+
+# Compressed: in pieces for a pipe, and as a file.
+FORMATS = ("kdump-zlib", "kdump-raw-zlib")
 
 
 def read(pattern):
@@ -72,6 +76,8 @@ def main():
         time.sleep(0.2)
     call(qmp, "stop")
     call(qmp, "dump-guest-memory", paging=False, protocol=f"file:{file}")
+    for form in FORMATS:
+        call(qmp, "dump-guest-memory", paging=False, protocol=f"file:{file}.{form}", format=form)
     call(qmp, "quit")
 
 

@@ -46,18 +46,18 @@ uint64_t kl_image_bytes(const struct kl_image *image);
  */
 bool kl_image_read(const struct kl_image *image, uint64_t address, void *to, size_t bytes);
 
+/* Takes whole pages and the address of the first. Returns 0, or what ends the walk. */
+typedef int (*kl_image_visit)(void *context, uint64_t address, const uint8_t *pages, size_t bytes);
+
 /**
  * kl_image_walk - read the whole memory in order
  * @image: image
- * @visit: called with whole pages and the address of the first; what it returns, if not 0, ends the
- *         walk. Memory that is a hole of the file, or that cannot be read, is left out
+ * @visit: called for all memory but holes of the file, and what cannot be read
  * @context: first argument of @visit
  *
  * Returns 0, what @visit returned, or -ENOMEM with an error text.
  */
-int kl_image_walk(const struct kl_image *image,
-		  int (*visit)(void *context, uint64_t address, const uint8_t *pages, size_t bytes),
-		  void *context);
+int kl_image_walk(const struct kl_image *image, kl_image_visit visit, void *context);
 
 /**
  * kl_image_is_raw - is an address only the offset in a file?

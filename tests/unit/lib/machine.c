@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Makes the memory of a crashed machine, using only uapi/. */
 #include <elf.h>
+#include <endian.h>
 #include <fcntl.h>
+#include <lzo/lzo1x.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include "machine.h"
 
@@ -227,4 +231,151 @@ void machine_write_raw(const struct machine *m, const char *path, uint64_t shift
 
 	put(fd, m->memory, (size_t)MACHINE_PAGES * PAGE, m->base - shift);
 	close(fd);
+}
+
+/* ---------------------------------------------------------- compressed dumps */
+
+static size_t compress_page(const uint8_t *page, uint8_t *to, size_t room,
+			    enum machine_compression compression)
+{
+	static uint8_t work[LZO1X_1_MEM_COMPRESS];
+	uLongf zlib = room;
+	lzo_uint lzo = room;
+
+	switch (compression) {
+	case MACHINE_ZLIB:
+		return compress(to, &zlib, page, PAGE) == Z_OK ? zlib : 0;
+	case MACHINE_LZO:
+		return lzo1x_1_compress(page, PAGE, to, &lzo, work) == LZO_E_OK ? lzo : 0;
+	case MACHINE_ZSTD:
+		return ZSTD_compress(to, room, page, PAGE, 3);
+	default:
+		return 0;
+	}
+}
+
+static void set_32(uint8_t *at, uint32_t value)
+{
+	memcpy(at, &value, sizeof(value));
+}
+
+static void set_64(uint8_t *at, uint64_t value)
+{
+	memcpy(at, &value, sizeof(value));
+}
+
+/* The numbers of a dump: @bitmap: bytes of each of the two; @pages: with content. */
+struct layout {
+	uint64_t frames;
+	uint64_t bitmap;
+	uint64_t pages;
+	uint64_t descriptors;
+	uint64_t data;
+};
+
+static bool is_empty(const uint8_t *page)
+{
+	static const uint8_t zeros[PAGE];
+
+	return !memcmp(page, zeros, PAGE);
+}
+
+static struct layout plan_dump(const struct machine *m)
+{
+	struct layout l = { .frames = m->base / PAGE + MACHINE_PAGES };
+
+	for (unsigned int i = 0; i < MACHINE_PAGES; i++)
+		l.pages += !is_empty(m->memory + (size_t)i * PAGE);
+	l.bitmap = (l.frames / 8 / PAGE + 1) * PAGE;
+	l.descriptors = 2 * PAGE + 2 * l.bitmap;
+	l.data = l.descriptors + 24 * l.pages;
+	return l;
+}
+
+static void write_headers(uint8_t *dump, const struct layout *l,
+			  enum machine_compression compression)
+{
+	memcpy(dump, "KDUMP   ", 8);
+	set_32(dump + 8, 6);
+	set_32(dump + 424, compression);
+	set_32(dump + 428, PAGE);
+	set_32(dump + 432, 1);
+	set_32(dump + 436, (uint32_t)(2 * l->bitmap / PAGE));
+	set_32(dump + 440, (uint32_t)l->frames);
+	set_64(dump + PAGE + 96, l->frames);
+}
+
+/* Returns the length of the dump. */
+static size_t write_pages(const struct machine *m, uint8_t *dump, const struct layout *l,
+			  enum machine_compression compression)
+{
+	uint8_t *descriptor = dump + l->descriptors, *bitmap = dump + 2 * PAGE;
+	size_t end = l->data;
+
+	for (unsigned int i = 0; i < MACHINE_PAGES; i++) {
+		const uint8_t *page = m->memory + (size_t)i * PAGE;
+		const uint64_t frame = m->base / PAGE + i;
+		size_t bytes;
+
+		bitmap[frame / 8] |= (uint8_t)(1 << frame % 8);
+		if (is_empty(page))
+			continue;
+		bitmap[l->bitmap + frame / 8] |= (uint8_t)(1 << frame % 8);
+		bytes = compress_page(page, dump + end, 2 * PAGE, compression);
+		/* What does not get smaller is stored as it is. */
+		if (!bytes || bytes >= PAGE)
+			memcpy(dump + end, page, PAGE);
+		set_64(descriptor, end);
+		set_32(descriptor + 8, bytes && bytes < PAGE ? (uint32_t)bytes : PAGE);
+		set_32(descriptor + 12, bytes && bytes < PAGE ? compression : MACHINE_RAW);
+		descriptor += 24;
+		end += bytes && bytes < PAGE ? bytes : PAGE;
+	}
+	return end;
+}
+
+static void put_piece(int fd, uint64_t *end, const uint8_t *dump, uint64_t at, uint64_t bytes)
+{
+	const uint64_t head[2] = { htobe64(at), htobe64(bytes) };
+
+	put(fd, head, sizeof(head), *end);
+	put(fd, dump + at, bytes, *end + sizeof(head));
+	*end += sizeof(head) + bytes;
+}
+
+/* The pages come first, and the headers twice: they are known at the end. */
+static void put_pieces(int fd, const uint8_t *dump, uint64_t bytes)
+{
+	static const uint8_t nothing[PAGE];
+	const uint64_t head[2] = { htobe64(1), htobe64(1) }, last[2] = { UINT64_MAX, UINT64_MAX };
+	uint64_t end = PAGE;
+
+	put(fd, "makedumpfile\0\0\0", 16, 0);
+	put(fd, head, sizeof(head), 16);
+	put_piece(fd, &end, nothing, 0, PAGE);
+	for (uint64_t at = PAGE; at < bytes; at += 3000)
+		put_piece(fd, &end, dump, at, bytes - at < 3000 ? bytes - at : 3000);
+	put_piece(fd, &end, dump, 0, PAGE);
+	put(fd, last, sizeof(last), end);
+}
+
+uint64_t machine_write_kdump(const struct machine *m, const char *path,
+			     enum machine_compression compression, bool pieces)
+{
+	const struct layout l = plan_dump(m);
+	uint8_t *dump = calloc(1, l.data + (l.pages + 2) * PAGE);
+	int fd = create(path);
+	size_t bytes;
+
+	if (!dump)
+		abort();
+	write_headers(dump, &l, compression);
+	bytes = write_pages(m, dump, &l, compression);
+	if (pieces)
+		put_pieces(fd, dump, bytes);
+	else
+		put(fd, dump, bytes, 0);
+	close(fd);
+	free(dump);
+	return l.data;
 }

@@ -55,4 +55,19 @@ struct kl_abi_block *machine_add(struct machine *m, struct synth *synth);
 void machine_write_elf(const struct machine *m, const char *path);
 void machine_write_raw(const struct machine *m, const char *path, uint64_t shift);
 
+/* How the pages of a compressed dump are stored, as makedumpfile numbers it. */
+enum machine_compression {
+	MACHINE_RAW = 0,
+	MACHINE_ZLIB = 1,
+	MACHINE_LZO = 2,
+	MACHINE_ZSTD = 32,
+};
+
+/*
+ * Writes the pages that are not zero as a compressed dump. @pieces: as for a pipe. Returns how many
+ * bytes come before the pages.
+ */
+uint64_t machine_write_kdump(const struct machine *m, const char *path,
+			     enum machine_compression compression, bool pieces);
+
 #endif /* KL_TESTS_UNIT_LIB_MACHINE_H */

@@ -70,7 +70,7 @@ $(BUILD)/tests/lib-trace $(BUILD)/tests/lib-trace-asan: tests/unit/lib/babeltrac
 $(foreach name,pack pack_hostile place,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/pack.c
 
-$(BUILD)/tests/lib-crash $(BUILD)/tests/lib-crash-asan: tests/unit/lib/machine.c
+$(BUILD)/tests/lib-crash $(BUILD)/tests/lib-crash-asan: tests/unit/lib/machine.c tests/unit/lib/crash_feed.c
 
 # The module's ring itself writes what the library reads.
 $(BUILD)/tests/lib-reader $(BUILD)/tests/lib-reader-asan: \
