@@ -5,7 +5,7 @@
 # unpacked into a folder of the cache from the machine's own apt sources, with apt's state next to
 # them. Nothing is installed, and the machine's package lists do not change.
 
-# The emulator and the debug kernel are Debian 12's, whatever the machine runs.
+# The debug kernel is Debian 12's, whatever the machine runs.
 # shellcheck disable=SC2034 # for those that source this file
 codename=bookworm
 # The suite that the machine's own sources have.
