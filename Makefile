@@ -98,9 +98,9 @@ $(CACHE)/bochs/version: vm/ibt-emulator
 
 modules: $(KERNELS:%=module-%)
 
-# The module needs no types of its own. Warnings are errors, except where DKMS builds the module with
-# a compiler of the future.
-KBUILD_SETTINGS := CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-Werror
+# The module needs no types of its own, so no pahole, whose version kbuild compares with the kernel's.
+# Warnings are errors, except where DKMS builds the module with a compiler of the future.
+KBUILD_SETTINGS := CONFIG_DEBUG_INFO_BTF_MODULES= PAHOLE_VERSION=0 CONFIG_PAHOLE_VERSION=0 KCFLAGS=-Werror
 
 # kbuild NAME, TREE: builds modules in a tree for a kernel. A recipe's settings follow the call.
 kbuild = vm/with-tools $(1) $(MAKE) --no-print-directory -C $$(realpath $(CACHE)/$(1)/headers) \
