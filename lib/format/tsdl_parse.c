@@ -95,16 +95,35 @@ static void copy_text(char *to, const char *from)
 	snprintf(to, KL_INFO_TEXT_MAX, "%.*s", KL_INFO_TEXT_MAX - 1, from);
 }
 
+static void parse_env_clock(struct kl_trace_clock *clock, const char *name, int64_t number)
+{
+	const uint64_t bound = number > 0 ? (uint64_t)number : 0;
+
+	if (!strcmp(name, "synchronized")) {
+		clock->known = true;
+		clock->synchronized = number == 1;
+	} else if (!strcmp(name, "offset_ns")) {
+		clock->offset_ns = number;
+	} else if (!strcmp(name, "max_error_ns")) {
+		clock->max_error_ns = bound;
+	} else if (!strcmp(name, "estimated_error_ns")) {
+		clock->estimated_error_ns = bound;
+	}
+}
+
 static void parse_env(struct kl_parser *p)
 {
+	static const char of_clock[] = "kernlens_clock_";
 	struct kl_trace_info *info = p->info;
-	char name[32];
+	char name[48];
 
 	while (next_attribute(p, name, sizeof(name))) {
 		if (p->token == TOKEN_NUMBER && !strcmp(name, "kernlens_format"))
 			p->format = p->number;
 		if (p->token == TOKEN_NUMBER && !strcmp(name, "kernlens_command"))
 			info->command = (int32_t)p->number;
+		if (p->token == TOKEN_NUMBER && !strncmp(name, of_clock, strlen(of_clock)))
+			parse_env_clock(&info->clock, name + strlen(of_clock), p->number);
 		if (p->token == TOKEN_STRING) {
 			if (!strcmp(name, "hostname"))
 				copy_text(info->hostname, p->text);

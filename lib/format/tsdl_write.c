@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/timex.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -47,6 +48,21 @@ void kl_trace_info_init(struct kl_trace_info *info)
 	snprintf(info->kernel_version, sizeof(info->kernel_version), "%s", names.version);
 }
 
+void kl_trace_clock_read(struct kl_trace_clock *clock)
+{
+	struct timex now = { .modes = 0 };
+	int state = adjtimex(&now);
+
+	memset(clock, 0, sizeof(*clock));
+	if (state < 0)
+		return;
+	clock->known = true;
+	clock->synchronized = state != TIME_ERROR && !(now.status & STA_UNSYNC);
+	clock->offset_ns = (int64_t)now.offset * (now.status & STA_NANO ? 1 : 1000);
+	clock->max_error_ns = now.maxerror > 0 ? (uint64_t)now.maxerror * 1000 : 0;
+	clock->estimated_error_ns = now.esterror > 0 ? (uint64_t)now.esterror * 1000 : 0;
+}
+
 /* Write a string in TSDL's quotes, with control bytes replaced by blanks. */
 static void write_string(struct kl_buffer *buffer, const char *text)
 {
@@ -64,6 +80,20 @@ static void write_env(struct kl_buffer *buffer, const char *name, const char *te
 	kl_buffer_printf(buffer, "\t%s = ", name);
 	write_string(buffer, text);
 	kl_buffer_add_string(buffer, ";\n");
+}
+
+static void write_env_clock(struct kl_buffer *buffer, const struct kl_trace_clock *clock)
+{
+	if (!clock->known)
+		return;
+	kl_buffer_printf(buffer,
+			 "\tkernlens_clock_synchronized = %d;\n"
+			 "\tkernlens_clock_offset_ns = %lld;\n"
+			 "\tkernlens_clock_max_error_ns = %llu;\n"
+			 "\tkernlens_clock_estimated_error_ns = %llu;\n",
+			 clock->synchronized, (long long)clock->offset_ns,
+			 (unsigned long long)clock->max_error_ns,
+			 (unsigned long long)clock->estimated_error_ns);
 }
 
 static void write_uuid(struct kl_buffer *buffer, const uint8_t uuid[16])
@@ -105,6 +135,7 @@ static void write_trace(struct kl_buffer *buffer, const struct kl_trace_info *in
 	write_env(buffer, "kernlens_scope", info->scope);
 	if (info->command)
 		kl_buffer_printf(buffer, "\tkernlens_command = %d;\n", info->command);
+	write_env_clock(buffer, &info->clock);
 	write_env(buffer, "kernlens_version", info->version);
 	kl_buffer_printf(buffer, "\tkernlens_format = %d;\n", KL_TRACE_FORMAT);
 	kl_buffer_printf(buffer, "\tschema_hash = \"%016llx\";\n};\n\n",

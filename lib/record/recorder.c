@@ -54,6 +54,7 @@ int kl_recorder_describe(const struct kl_record_source *source, const struct kl_
 			 struct kl_trace_info *info)
 {
 	kl_trace_info_init(info);
+	kl_trace_clock_read(&info->clock);
 	memcpy(info->uuid, source->config->uuid, sizeof(info->uuid));
 	snprintf(info->trace_name, sizeof(info->trace_name), "%s", source->config->name);
 	return kl_timebase_fit(&info->timebase, time, NULL);

@@ -147,6 +147,16 @@ class kl_timebase(Structure):
     ]
 
 
+class kl_trace_clock(Structure):
+    _fields_ = [
+        ("known", c_bool),
+        ("synchronized", c_bool),
+        ("offset_ns", c_int64),
+        ("max_error_ns", c_uint64),
+        ("estimated_error_ns", c_uint64),
+    ]
+
+
 class kl_trace_info(Structure):
     _fields_ = [
         ("uuid", c_uint8 * 16),
@@ -160,6 +170,7 @@ class kl_trace_info(Structure):
         ("command", c_int32),
         ("schema_hash", c_uint64),
         ("timebase", kl_timebase),
+        ("clock", kl_trace_clock),
     ]
 
 

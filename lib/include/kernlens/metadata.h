@@ -3,6 +3,7 @@
 #ifndef KERNLENS_METADATA_H
 #define KERNLENS_METADATA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <kernlens/buffer.h>
@@ -21,6 +22,22 @@ KL_PUBLIC_BEGIN
 #define KL_TRACE_FOLDER ".kernlens"
 
 /**
+ * struct kl_trace_clock - what the machine knew of its wall clock, from adjtimex(2)
+ * @known: the other members are set
+ * @synchronized: NTP or PTP keeps the clock; otherwise nothing is known of its error
+ * @offset_ns: what is left to be corrected
+ * @max_error_ns: bound of the difference from UTC
+ * @estimated_error_ns: difference that is expected
+ */
+struct kl_trace_clock {
+	bool known;
+	bool synchronized;
+	int64_t offset_ns;
+	uint64_t max_error_ns;
+	uint64_t estimated_error_ns;
+};
+
+/**
  * struct kl_trace_info - properties of a trace
  * @uuid: of the session; each of its blocks has it
  * @boot_id: of the machine's boot, 36 characters, or empty
@@ -34,6 +51,7 @@ KL_PUBLIC_BEGIN
  * @version: of the kernlens that wrote the trace
  * @schema_hash: of the tables that the module was built with
  * @timebase: the clock
+ * @clock: the wall clock when the trace was created
  */
 struct kl_trace_info {
 	uint8_t uuid[16];
@@ -47,13 +65,20 @@ struct kl_trace_info {
 	int32_t command;
 	uint64_t schema_hash;
 	struct kl_timebase timebase;
+	struct kl_trace_clock clock;
 };
 
 /**
  * kl_trace_info_init - fill in what is known about this machine and library
- * @info: zeroed, then filled in except for uuid, trace_name and timebase
+ * @info: zeroed, then filled in except for uuid, trace_name, timebase and clock
  */
 void kl_trace_info_init(struct kl_trace_info *info);
+
+/**
+ * kl_trace_clock_read - read what this machine knows of its wall clock
+ * @clock: filled in; not known if adjtimex(2) fails
+ */
+void kl_trace_clock_read(struct kl_trace_clock *clock);
 
 /**
  * kl_metadata_write - write the TSDL of a trace

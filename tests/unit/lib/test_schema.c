@@ -64,6 +64,11 @@ static void make_info(struct kl_trace_info *info)
 		info->uuid[i] = 0xf0 - 3 * i;
 	strcpy(info->trace_name, "a \"quoted\" \\ name");
 	kl_timebase_init(&info->timebase, KL_CLOCK_TSC, 2999999123, 1700000000, 1234567);
+	info->clock.known = true;
+	info->clock.synchronized = true;
+	info->clock.offset_ns = -123456789;
+	info->clock.max_error_ns = 16000000000;
+	info->clock.estimated_error_ns = 25000;
 }
 
 static void test_metadata(void)
@@ -85,7 +90,7 @@ static void test_metadata(void)
 		same += other && same_class(class, other);
 	}
 	unit_check(all > 100 && same == all, "every event comes back as it was");
-	unit_check(!memcmp(&info, &again, sizeof(info)), "uuid, names and clock come back");
+	unit_check(!memcmp(&info, &again, sizeof(info)), "uuid, names and clocks come back");
 	kl_schema_destroy(parsed);
 	unit_check(!kl_metadata_parse(text.data, text.length - 3, &again) && errno == EINVAL &&
 			   strstr(kl_error_text(), "line"),
