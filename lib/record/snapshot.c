@@ -88,10 +88,14 @@ int kl_record_copy(const struct kl_record_source *source, const struct kl_record
 		   const struct kl_abi_time *first, struct kl_recorder_counts *counts)
 {
 	struct kl_recorder copy = { .began = true };
+	struct kl_abi_time now;
 	int ret, closed;
 
 	ret = kl_recorder_failure(&copy, kl_recorder_init(&copy, source, params));
 	copy.first = *first;
+	/* The wall clock may have been set since then; the times of the window are those of now. */
+	if (!kl_device_time(source->device, &now) && now.monotonic_ns >= first->monotonic_ns)
+		copy.first.realtime_ns = now.realtime_ns - (now.monotonic_ns - first->monotonic_ns);
 	if (!ret)
 		ret = write_blocks(&copy);
 	closed = kl_recorder_close(&copy);
