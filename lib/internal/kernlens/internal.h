@@ -16,6 +16,7 @@
 #include <kernlens/btf.h>
 #include <kernlens/cgroup.h>
 #include <kernlens/cgroup_store.h>
+#include <kernlens/clocks.h>
 #include <kernlens/compress.h>
 #include <kernlens/config.h>
 #include <kernlens/crash.h>

@@ -20,6 +20,7 @@
 #   lib-why_later  what is behind wakeups: interrupts, disks, packets, work items, system calls
 #   lib-reports  waits for CPUs, states of tasks, histograms, with damage and bounds
 #   lib-report_devices  the same for disks, interrupts, memory and the network
+#   lib-clocks   how far clocks of machines are apart, from packets and adjtimex
 #   lib-locks    waits for locks: pairs, owners, types, times, groups
 #   lib-lock_use use of locks: what is held, faults, orders, times
 #   lib-memory   sums and changes of pages, as runs
@@ -45,7 +46,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest crash pack pack_hostile place variables print strace profile why why_later reports report_devices locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch metrics http set program path \
+LIB_TEST_NAMES := config schema trace manifest crash pack pack_hostile place variables print strace profile why why_later reports report_devices clocks locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch metrics http set program path \
 	edge hostile folder fleet
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
@@ -59,7 +60,7 @@ LIB_TEST_BUILD = mkdir -p $(@D); \
 $(foreach name,path edge,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/graph.c
 
-$(foreach name,reports report_devices growth,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
+$(foreach name,reports report_devices growth clocks,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/feed.c
 
 $(foreach name,why why_later,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
