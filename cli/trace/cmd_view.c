@@ -13,6 +13,7 @@
 #include "../base/served.h"
 #include "latest.h"
 #include "pack.h"
+#include "view.h"
 
 enum {
 	KEY_FROM = CLI_KEY_OWN,
@@ -26,7 +27,6 @@ enum {
 enum {
 	MB_DEFAULT = 25,
 	OVERVIEW_MB_DEFAULT = 4,
-	PLOTS_MAX = 64,
 };
 
 static const struct cli_option options[] = {
@@ -39,36 +39,11 @@ static const struct cli_option options[] = {
 	{ KEY_PLOT, "plot", "EXPRESSION", "also show this over time, as kernlens plot does" },
 	{ KEY_FROM, "from", "SECONDS", "show the time from here on" },
 	{ KEY_TO, "to", "SECONDS", "to here" },
-	{ 'i', "input", "TRACE", "trace directory" },
+	{ 'i', "input", "TRACE", "trace directory; several: of as many machines" },
 	{},
 };
 
-/**
- * struct view_run - a run of the command
- * @path: of the trace
- * @megabytes: that the page, or the overview that is served, may have, about; 0: the default
- * @from_ns, @to_ns: since its first event
- * @pid: processes and threads that are shown; none: all
- * @plot: what is shown over time
- * @serve: do not write a file
- * @port: to serve it at; 0: any
- */
-struct view_run {
-	char *path;
-	char *output;
-	bool force;
-	uint64_t megabytes;
-	uint64_t from_ns;
-	uint64_t to_ns;
-	int32_t pid[KL_TIMELINE_PIDS_MAX];
-	size_t n_pids;
-	const char *plot[PLOTS_MAX];
-	size_t n_plots;
-	bool serve;
-	uint64_t port;
-};
-
-static int write_part(void *context, const void *bytes, size_t length)
+int cli_view_write_part(void *context, const void *bytes, size_t length)
 {
 	FILE *file = context;
 
@@ -77,11 +52,10 @@ static int write_part(void *context, const void *bytes, size_t length)
 	return 0;
 }
 
-/* The timeline of a trace, or NULL after an error message. */
-static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_trace *trace)
+struct kl_timeline *cli_view_timeline(const struct cli_view *v, struct kl_trace *trace,
+				      size_t bytes, uint64_t from_ns, uint64_t to_ns)
 {
-	struct kl_timeline *timeline =
-		kl_timeline_create(trace, (v->megabytes ? v->megabytes : MB_DEFAULT) * 1000000);
+	struct kl_timeline *timeline = kl_timeline_create(trace, bytes);
 	struct kl_item item;
 	int error = timeline ? 0 : -errno;
 
@@ -91,13 +65,13 @@ static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_tra
 		kl_timeline_select(timeline, v->pid, v->n_pids);
 	if (!error && v->n_plots)
 		error = kl_timeline_plot(timeline, v->plot, v->n_plots);
-	if (v->from_ns)
-		kl_trace_skip(trace, v->from_ns);
+	if (from_ns)
+		kl_trace_skip(trace, from_ns);
 	while (!error && kl_trace_next(trace, &item) > 0) {
 		if (item.kind == KL_ITEM_EVENT) {
-			if (item.event->since_ns > v->to_ns)
+			if (item.event->since_ns > to_ns)
 				break;
-			if (item.event->since_ns < v->from_ns)
+			if (item.event->since_ns < from_ns)
 				continue;
 		}
 		error = kl_timeline_add(timeline, &item);
@@ -111,7 +85,7 @@ static struct kl_timeline *make_timeline(const struct view_run *v, struct kl_tra
 	return NULL;
 }
 
-static void print_result(const struct view_run *v, const struct kl_timeline *timeline, long bytes)
+static void print_result(const struct cli_view *v, const struct kl_timeline *timeline, long bytes)
 {
 	const struct kl_timeline_counts *counts = kl_timeline_counts(timeline);
 	char records[CLI_NUMBER_MAX], spans[CLI_NUMBER_MAX], time[CLI_NUMBER_MAX];
@@ -129,30 +103,41 @@ static void print_result(const struct view_run *v, const struct kl_timeline *tim
 		cli_note("%zu threads that were not selected are left out", counts->omitted);
 }
 
-static int write_page(const struct view_run *v, struct kl_timeline *timeline)
+FILE *cli_view_create(const struct cli_view *v)
 {
-	FILE *file;
-	long bytes;
-	int error;
-
-	if (!v->force && !access(v->output, F_OK))
-		return cli_error(-EEXIST, "%s exists; --force replaces it", v->output);
-	file = cli_create_file(v->output);
-	if (!file)
-		return CLI_FAILED;
-	error = view_page_write(timeline, v->path, write_part, file);
-	bytes = ftell(file);
-	if (fclose(file) && !error)
-		error = -errno;
-	if (error)
-		return cli_error(error, "%s: %s", v->output, strerror(-error));
-	print_result(v, timeline, bytes);
-	return CLI_OK;
+	if (!v->force && !access(v->output, F_OK)) {
+		cli_error(-EEXIST, "%s exists; --force replaces it", v->output);
+		return NULL;
+	}
+	return cli_create_file(v->output);
 }
 
-static int serve_index(const struct view_run *v, struct kl_timeline_index *index)
+int cli_view_close(const struct cli_view *v, FILE *file, int error)
 {
-	struct view_server *server = view_server_create(index, v->path, (uint16_t)v->port);
+	if (fclose(file) && !error)
+		error = -errno;
+	return error ? cli_error(error, "%s: %s", v->output, strerror(-error)) : CLI_OK;
+}
+
+static int write_page(const struct cli_view *v, struct kl_timeline *timeline)
+{
+	FILE *file = cli_view_create(v);
+	int error, status;
+	long bytes;
+
+	if (!file)
+		return CLI_FAILED;
+	error = view_page_write(timeline, v->path[0], cli_view_write_part, file);
+	bytes = ftell(file);
+	status = cli_view_close(v, file, error);
+	if (!status)
+		print_result(v, timeline, bytes);
+	return status;
+}
+
+static int serve_index(const struct cli_view *v, struct kl_timeline_index *index)
+{
+	struct view_server *server = view_server_create(index, v->path[0], (uint16_t)v->port);
 	int status, error;
 
 	if (!server)
@@ -165,9 +150,9 @@ static int serve_index(const struct view_run *v, struct kl_timeline_index *index
 	return error ? cli_library_error(error, NULL) : status;
 }
 
-static int serve(const struct view_run *v)
+static int serve(const struct cli_view *v)
 {
-	struct kl_trace *trace = cli_open_trace(v->path);
+	struct kl_trace *trace = cli_open_trace(v->path[0]);
 	const struct kl_timeline_options options = {
 		.bytes = (v->megabytes ? v->megabytes : OVERVIEW_MB_DEFAULT) * 1000000,
 		.from_ns = v->from_ns,
@@ -190,7 +175,7 @@ static int serve(const struct view_run *v)
 	return status;
 }
 
-static int run(const struct view_run *v)
+static int run(const struct cli_view *v)
 {
 	struct kl_trace *trace;
 	struct kl_timeline *timeline;
@@ -198,11 +183,14 @@ static int run(const struct view_run *v)
 
 	if (v->serve)
 		return serve(v);
-	trace = cli_open_trace(v->path);
+	if (v->n_paths > 1)
+		return cli_view_machines(v);
+	trace = cli_open_trace(v->path[0]);
 	if (!trace)
 		return CLI_FAILED;
 	cli_busy("reading the trace");
-	timeline = make_timeline(v, trace);
+	timeline = cli_view_timeline(v, trace, (v->megabytes ? v->megabytes : MB_DEFAULT) * 1000000,
+				     v->from_ns, v->to_ns);
 	cli_busy(NULL);
 	if (timeline)
 		status = write_page(v, timeline);
@@ -211,14 +199,21 @@ static int run(const struct view_run *v)
 	return status;
 }
 
-static void take_plot(struct view_run *v, const struct cli_parser *parser)
+static void add_path(struct cli_view *v, const struct cli_command *self, const char *path)
 {
-	if (v->n_plots == PLOTS_MAX)
-		cli_usage_error(parser->command, "too many plots (maximum %d)", PLOTS_MAX);
+	if (v->n_paths == KL_CLOCKS_MAX)
+		cli_usage_error(self, "too many traces (maximum %d)", KL_CLOCKS_MAX);
+	v->path[v->n_paths++] = cli_format("%s", path);
+}
+
+static void take_plot(struct cli_view *v, const struct cli_parser *parser)
+{
+	if (v->n_plots == CLI_VIEW_PLOTS_MAX)
+		cli_usage_error(parser->command, "too many plots (maximum %d)", CLI_VIEW_PLOTS_MAX);
 	v->plot[v->n_plots++] = parser->arg;
 }
 
-static void take_pids(struct view_run *v, const struct cli_parser *parser)
+static void take_pids(struct cli_view *v, const struct cli_parser *parser)
 {
 	uint64_t pid[KL_TIMELINE_PIDS_MAX];
 	const unsigned int n =
@@ -228,7 +223,7 @@ static void take_pids(struct view_run *v, const struct cli_parser *parser)
 		v->pid[v->n_pids++] = (int32_t)pid[i];
 }
 
-static void take_option(struct view_run *v, const struct cli_parser *parser, int key)
+static void take_option(struct cli_view *v, const struct cli_parser *parser, int key)
 {
 	switch (key) {
 	case 'o':
@@ -260,36 +255,42 @@ static void take_option(struct view_run *v, const struct cli_parser *parser, int
 		cli_take_seconds(parser, "--to", &v->to_ns);
 		break;
 	case 'i':
-		v->path = cli_format("%s", parser->arg);
+		add_path(v, parser->command, parser->arg);
 		break;
 	}
 }
 
 static int exec_view(const struct cli_command *self, int argc, char **argv)
 {
-	struct view_run v = { .to_ns = UINT64_MAX };
+	struct cli_view v = { .to_ns = UINT64_MAX };
 	struct cli_parser parser;
 	int key, status;
 
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))
 		take_option(&v, &parser, key);
-	if (parser.n_words > 1 || (parser.n_words && v.path))
-		cli_usage_error(self, "view shows one trace");
-	if (parser.n_words)
-		v.path = cli_format("%s", parser.words[0]);
-	if (!v.path)
-		v.path = cli_latest_trace();
-	if (!v.path)
+	for (int i = 0; i < parser.n_words; i++)
+		add_path(&v, self, parser.words[i]);
+	if (!v.n_paths) {
+		v.path[0] = cli_latest_trace();
+		v.n_paths = v.path[0] ? 1 : 0;
+	}
+	if (!v.n_paths)
 		cli_usage_error(self, "a trace is needed");
+	if (v.n_paths > 1 && v.serve)
+		cli_usage_error(self, "--serve shows one trace");
+	if (v.n_paths > 1 && v.n_pids)
+		cli_usage_error(self, "-p selects processes of one machine");
 	if (v.from_ns >= v.to_ns)
 		cli_usage_error(self, "--from must be before --to");
 	if (v.serve && v.output)
 		cli_usage_error(self, "--serve writes no file; it cannot be used with -o");
 	if (!v.output)
-		v.output = cli_trace_name(v.path, CLI_PACK_SUFFIX, ".html");
+		v.output = v.n_paths > 1 ? cli_format("machines.html") :
+					   cli_trace_name(v.path[0], CLI_PACK_SUFFIX, ".html");
 	status = run(&v);
-	free(v.path);
+	for (size_t i = 0; i < v.n_paths; i++)
+		free(v.path[i]);
 	free(v.output);
 	return status;
 }
@@ -299,10 +300,12 @@ const struct cli_command_ops cmd_view = {
 	.text = "Writes one HTML file, which any browser shows without a network: CPUs, threads\n"
 		"with their states and system calls, disks, and all records. Without TRACE, reads\n"
 		"the newest kernlens-YYYYmmdd-HHMMSS in this directory. --serve prints an address\n"
-		"instead, at which a browser on this machine shows a trace of any size.\n"
+		"instead, at which a browser on this machine shows a trace of any size. Traces of\n"
+		"several machines are shown on one timeline, with how far their clocks are apart.\n"
 		"\n"
 		"  kernlens record -a -- make; kernlens view\n"
 		"  kernlens view TRACE -o trace.html --from 1.5 --to 2\n"
-		"  kernlens view TRACE --serve\n",
+		"  kernlens view TRACE --serve\n"
+		"  kernlens view web1 db1 db2 -o machines.html\n",
 	.exec = exec_view,
 };

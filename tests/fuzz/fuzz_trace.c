@@ -110,7 +110,8 @@ static void check_timeline(struct kl_trace *trace, size_t bytes)
 	while (kl_trace_next(trace, &item) > 0)
 		fuzz_assert(!kl_timeline_add(timeline, &item));
 	fuzz_assert(!kl_timeline_finish(timeline));
-	fuzz_assert(!kl_timeline_write(timeline, "a </script> title", take_page, &total) && total);
+	fuzz_assert(!kl_timeline_write(timeline, "a </script> title", "m0-", take_page, &total) &&
+		    total);
 	kl_timeline_destroy(timeline);
 }
 

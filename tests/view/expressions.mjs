@@ -74,7 +74,7 @@ export function testTexts(check) {
 		fields: { open: [['filename', 's', 0, 8], ['mode', 'w', 3, 32], ['ret', 'n', 0, -64]],
 			wake: [['comm', 't', 0, 128], ['prio', 'n', 0, -32], ['mask', 'w', 2, -32], ['state', 'w', 7, -64]] } };
 	const { matcherOf } = vm.runInNewContext(`${readFileSync('view/page/query.js', 'utf8')}; ({ matcherOf })`,
-		{ about, TextEncoder, threadTitle: (thread) => thread.name });
+		{ about, machines: [{ number: 0, about }], ownId: (id) => id, TextEncoder, threadTitle: (thread) => thread.name });
 	const match = (expression, name, text) => matcherOf(expression)({ name, text, cpu: 1, thread: { tid: 5, pid: 5, name: 'me' } });
 	const open = (filename) => `filename="${filename}" mode=0644 ret=-2 {load=5 note=x}`;
 	const wake = (comm, note = 'x') => `comm=${comm} prio=120 mask=0xffffffff state=R {load=5 note=${note}}`;

@@ -2,9 +2,10 @@
 #
 # What the tests of the page need; included by the top Makefile.
 #
-#   view-tests   $(BUILD)/tests/view/make-trace and make-growth: write traces whose contents are known
+#   view-tests   $(BUILD)/tests/view/make-trace, make-growth and make-machines: write traces whose
+#                contents are known
 
-view-tests: $(BUILD)/tests/view/make-trace $(BUILD)/tests/view/make-growth
+view-tests: $(BUILD)/tests/view/make-trace $(BUILD)/tests/view/make-growth $(BUILD)/tests/view/make-machines
 
 $(BUILD)/tests/view/make-%: tests/view/make_%.c tests/unit/lib/synth.c $(LIB) $(LIB_HEADERS)
 	mkdir -p $(@D)

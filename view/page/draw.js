@@ -430,6 +430,10 @@ function spanLabel(track, i) {
 }
 
 function drawRow(painter, row, y) {
+	if (row.heading) {
+		drawHeading(painter, row, y);
+		return;
+	}
 	if (row.members) {
 		painter.rect(0, y, view.width, row.height, colour('raised'));
 		painter.text(8, y + row.height / 2, `${row.open ? '\u25be' : '\u25b8'} ${row.title}`, colour('text'));
@@ -498,7 +502,9 @@ function placeOf(track, top) {
 function drawOver(painter, top) {
 	const { selected, range, mark } = view;
 
-	if (mark && mark.time >= view.from && mark.time <= view.to)
+	drawBands(painter, top);
+
+	if (mark && !many && mark.time >= view.from && mark.time <= view.to)
 		painter.rect(toX(mark.time) - 0.5, RULER - 8, 1, view.height, colour('accent'));
 
 	if (range)
@@ -577,24 +583,4 @@ function requestDraw() {
 	if (!waiting)
 		requestAnimationFrame(draw);
 	waiting = true;
-}
-
-function save(name, blob) {
-	const link = document.createElement('a');
-
-	link.href = URL.createObjectURL(blob);
-	link.download = name;
-	link.click();
-	setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-}
-
-function saveSvg() {
-	const painter = new SvgPainter();
-
-	paint(painter);
-	save('kernlens.svg', new Blob([painter.document(view.width, view.height)], { type: 'image/svg+xml' }));
-}
-
-function savePng() {
-	canvas.toBlob((blob) => save('kernlens.png', blob));
 }

@@ -25,6 +25,7 @@ VIEW_PAGE_FILE(head);
 VIEW_PAGE_FILE(style);
 VIEW_PAGE_FILE(body);
 VIEW_PAGE_FILE(data);
+VIEW_PAGE_FILE(machines);
 VIEW_PAGE_FILE(source);
 VIEW_PAGE_FILE(server);
 VIEW_PAGE_FILE(query);

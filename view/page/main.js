@@ -228,7 +228,11 @@ window.addEventListener('mouseup', (event) => {
 		return;
 	const { row } = find(event.offsetX, event.offsetY), span = spanAt(event.offsetX, event.offsetY);
 
-	if (row && row.calls !== undefined) {
+	if (row && row.heading) {
+		if (!closedMachines.delete(row.machine))
+			closedMachines.add(row.machine);
+		layOut();
+	} else if (row && row.calls !== undefined) {
 		const call = was && callAt(row, event.offsetY - RULER + scroller.scrollTop - row.top, toTime(event.offsetX));
 
 		if (call)
@@ -268,6 +272,28 @@ scroller.addEventListener('wheel', (event) => {
 
 scroller.addEventListener('scroll', requestDraw);
 new ResizeObserver(requestDraw).observe(scroller);
+
+// ------------------------------------------------------------------- pictures
+
+function save(name, blob) {
+	const link = document.createElement('a');
+
+	link.href = URL.createObjectURL(blob);
+	link.download = name;
+	link.click();
+	setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+function saveSvg() {
+	const painter = new SvgPainter();
+
+	paint(painter);
+	save('kernlens.svg', new Blob([painter.document(view.width, view.height)], { type: 'image/svg+xml' }));
+}
+
+function savePng() {
+	canvas.toBlob((blob) => save('kernlens.png', blob));
+}
 
 // ---------------------------------------------------------------------- keys
 
@@ -389,14 +415,31 @@ function toggleTheme() {
 
 // ---------------------------------------------------------------------- start
 
+// How certain the order of events of different machines is, at worst.
+function describeClocks() {
+	const pairs = machines.flatMap((a) => machines.filter((b) => b.number > a.number).map((b) => [a, b]));
+	const unknown = pairs.filter((pair) => uncertaintyOf(...pair) === Infinity);
+	const known = pairs.map((pair) => uncertaintyOf(...pair)).filter((ns) => ns < Infinity);
+
+	if (page.conflict === 2)
+		return 'a clock has been set meanwhile: how far the machines are apart is unknown';
+	return [known.length ? `clocks are compared to \u00b1${showTime(Math.max(...known))}` : null,
+		unknown.length ? `how far the clocks of ${unknown.map((pair) => pair.map((each) => each.host).join(' and ')).join(', ')} are apart is unknown` : null,
+	].filter(Boolean).join('; ');
+}
+
 function describe() {
 	const begin = new Date(Number(BigInt(about.begin) / 1000000n));
 	const notes = [];
 
 	document.title = `${about.title} - kernlens`;
 	document.getElementById('title').textContent = about.title;
+	const of = many ? machines.map((machine) => machine.host).join(', ') : `${about.host}, Linux ${about.kernel}`;
+
 	document.getElementById('about-text').textContent =
-		`${showTime(about.ns)}, ${showCount(about.records)} records, ${about.host}, Linux ${about.kernel}, ${begin.toLocaleString()}`;
+		`${showTime(about.ns)}, ${showCount(about.records)} records, ${of}, ${begin.toLocaleString()}`;
+	if (many)
+		notes.push(describeClocks());
 	if (served && !about.complete)
 		notes.push(`still reading the trace: ${Math.round(100 * (about.done || 0) / Math.max(about.ns, 1))}%`);
 	if (served && windowHas(view.from, view.to) && !shownWindow.exact)
@@ -429,7 +472,8 @@ function start() {
 		(about.density || []).forEach((counts, cpu) => trackOf('cpu', cpu));
 		readOverview(REFRESH_FIRST_MS).catch(lostServer);
 	} else {
-		absorb(about, 'overview', (kind, i) => () => inflateElement(`${kind}${i}`));
+		for (const machine of machines)
+			absorb(machine.about, 'overview', (kind, i) => () => inflateElement(`${machine.prefix}${kind}${i}`), true, machine);
 	}
 	makeRows();
 	describe();

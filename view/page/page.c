@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Writes the page that shows a timeline. Its style and scripts are part of this object. */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "files.h"
@@ -10,6 +12,7 @@ VIEW_EMBED(head, "head.html");
 VIEW_EMBED(style, "page.css");
 VIEW_EMBED(body, "page.html");
 VIEW_EMBED(data, "data.js");
+VIEW_EMBED(machines, "machines.js");
 VIEW_EMBED(source, "source.js");
 VIEW_EMBED(server, "server.js");
 VIEW_EMBED(query, "query.js");
@@ -63,10 +66,10 @@ static int write_before(kl_timeline_fn write, void *context)
 static int write_behind(kl_timeline_fn write, void *context)
 {
 	const struct view_part parts[] = {
-		VIEW_TEXT(scripts), VIEW_FILE(data),  VIEW_FILE(source), VIEW_FILE(server),
-		VIEW_FILE(query),   VIEW_FILE(rows),  VIEW_FILE(draw),	 VIEW_FILE(panel),
-		VIEW_FILE(stacks),  VIEW_FILE(calls), VIEW_FILE(why),	 VIEW_FILE(table),
-		VIEW_FILE(search),  VIEW_FILE(main),  VIEW_TEXT(end),
+		VIEW_TEXT(scripts), VIEW_FILE(data),   VIEW_FILE(machines), VIEW_FILE(source),
+		VIEW_FILE(server),  VIEW_FILE(query),  VIEW_FILE(rows),	    VIEW_FILE(draw),
+		VIEW_FILE(panel),   VIEW_FILE(stacks), VIEW_FILE(calls),    VIEW_FILE(why),
+		VIEW_FILE(table),   VIEW_FILE(search), VIEW_FILE(main),	    VIEW_TEXT(end),
 	};
 
 	return view_parts_write(parts, sizeof(parts) / sizeof(*parts), write, context);
@@ -81,9 +84,96 @@ int view_page_write(struct kl_timeline *timeline, const char *title, kl_timeline
 	if (!error)
 		error = write_before(write, context);
 	if (!error)
-		error = kl_timeline_write(timeline, title, write, context);
+		error = kl_timeline_write(timeline, title, "", write, context);
 	return error ? error : write_behind(write, context);
 }
+
+/* ------------------------------------------------------------------ machines */
+
+static void add_bound(struct kl_buffer *to, bool known, int64_t ns)
+{
+	if (known)
+		kl_buffer_printf(to, "%lld", (long long)ns);
+	else
+		kl_buffer_add_string(to, "null");
+}
+
+/* By how much later the same moment is on the timeline at another machine, at least and at most. */
+static void add_bounds(struct kl_buffer *to, const struct kl_clocks *clocks, size_t from, size_t of)
+{
+	const struct kl_clock_bounds is = kl_clocks_between(clocks, from, of);
+	const int64_t moved = kl_clocks_ahead(clocks, of) - kl_clocks_ahead(clocks, from);
+
+	kl_buffer_add_string(to, of ? ",[" : "[");
+	add_bound(to, is.has_least, is.least_ns - moved);
+	kl_buffer_add_string(to, ",");
+	add_bound(to, is.has_most, is.most_ns - moved);
+	kl_buffer_printf(to, ",%llu]", (unsigned long long)is.packets);
+}
+
+static void add_machine(struct kl_buffer *to, const struct view_machine *machine, int64_t ahead)
+{
+	const struct kl_trace_clock *clock = machine->clock;
+
+	kl_buffer_add_string(to, "{\"host\":");
+	kl_timeline_add_string(to, machine->host);
+	kl_buffer_printf(to, ",\"ahead\":\"%lld\",\"clock\":", (long long)ahead);
+	if (clock->known)
+		kl_buffer_printf(to,
+				 "{\"synchronized\":%s,\"offset\":%lld,\"maxError\":%llu,"
+				 "\"estimatedError\":%llu}}",
+				 clock->synchronized ? "true" : "false",
+				 (long long)clock->offset_ns,
+				 (unsigned long long)clock->max_error_ns,
+				 (unsigned long long)clock->estimated_error_ns);
+	else
+		kl_buffer_add_string(to, "null}");
+}
+
+static void add_machines(struct kl_buffer *to, const struct view_machine *machine, size_t n,
+			 const struct kl_clocks *clocks, const char *title)
+{
+	kl_buffer_add_string(to, "<script type=\"application/json\" id=\"about\">{\"title\":");
+	kl_timeline_add_string(to, title);
+	kl_buffer_printf(to, ",\"conflict\":%d,\"machines\":[", kl_clocks_conflict(clocks));
+	for (size_t i = 0; i < n; i++) {
+		kl_buffer_add_string(to, i ? ",\n" : "\n");
+		add_machine(to, &machine[i], kl_clocks_ahead(clocks, i));
+	}
+	kl_buffer_add_string(to, "],\n\"bounds\":[");
+	for (size_t i = 0; i < n; i++) {
+		kl_buffer_add_string(to, i ? ",\n[" : "\n[");
+		for (size_t k = 0; k < n; k++)
+			add_bounds(to, clocks, i, k);
+		kl_buffer_add_string(to, "]");
+	}
+	kl_buffer_add_string(to, "]}</script>\n");
+}
+
+int view_machines_write(const struct view_machine *machine, size_t n,
+			const struct kl_clocks *clocks, const char *title, kl_timeline_fn write,
+			void *context)
+{
+	const struct view_part top = VIEW_FILE(head);
+	struct kl_buffer about = { 0 };
+	int error = view_parts_write(&top, 1, write, context);
+	char prefix[32];
+
+	if (!error)
+		error = write_before(write, context);
+	add_machines(&about, machine, n, clocks, title);
+	if (!error)
+		error = about.error ? -ENOMEM : write(context, about.data, about.length);
+	kl_buffer_deinit(&about);
+	for (size_t i = 0; i < n && !error; i++) {
+		snprintf(prefix, sizeof(prefix), "m%zu-", i);
+		error = kl_timeline_write(machine[i].timeline, machine[i].host, prefix, write,
+					  context);
+	}
+	return error ? error : write_behind(write, context);
+}
+
+/* -------------------------------------------------------------------- served */
 
 int view_served_page_write(const char *about, kl_timeline_fn write, void *context)
 {

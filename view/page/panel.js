@@ -61,18 +61,22 @@ function refresh() {
 
 // ------------------------------------------------------------------- details
 
-function trackTitle(track) {
+function shortTrackTitle(track) {
 	if (track.kind === 'cpu')
-		return `CPU ${track.id}`;
+		return `CPU ${ownId(track.id)}`;
 	if (track.kind === 'irq' || track.kind === 'softirq')
-		return `${track.kind === 'irq' ? 'interrupts' : 'softirqs'} of CPU ${track.id}`;
+		return `${track.kind === 'irq' ? 'interrupts' : 'softirqs'} of CPU ${ownId(track.id)}`;
 	if (track.kind === 'disk')
 		return `disk ${track.device}`;
 	if (track.kind === 'mark' || track.kind === 'loss')
 		return track.kind === 'mark' ? 'marks' : 'lost records';
 	const thread = threadOf(track.id);
 
-	return thread ? threadTitle(thread) : String(track.id);
+	return thread ? shortTitle(thread) : String(ownId(track.id));
+}
+
+function trackTitle(track) {
+	return `${many ? `${machineOf(track.id).host}: ` : ''}${shortTrackTitle(track)}`;
 }
 
 function stateText(track, i) {
@@ -135,13 +139,28 @@ function hopLine(hop, number) {
 		link(trackTitle(hop.to), () => goTo(hop.to, hop.time))];
 }
 
+// How the clocks of the machines are, and what that means for a time of one of them.
+function clockParts(of, time) {
+	const lines = machines.filter((other) => other !== of).map((other) => {
+		const { from, to } = boundsAt(of, other, time ?? 0), known = from > -Infinity && to < Infinity;
+
+		return [other.host, showUncertainty(of, other), time === null || !known ? '' : `${showPoint(from, 1)} to ${showPoint(to, 1)}`,
+			showClock(other)];
+	});
+
+	return [make('h2', {}, `Clocks, compared with that of ${of.host} (${showClock(of)})`),
+		make('p', {}, 'Events of two machines that are closer together than this may have happened in the other order.'),
+		tableOf(['machine', '>uncertainty', ...(time === null ? [''] : ['>the same moment there']), 'its clock'], lines)];
+}
+
 async function showDetails(put) {
 	const { selected } = view;
 
 	if (view.call)
 		return put(...callDetails());
 	if (!selected)
-		return put(make('p', {}, 'Click something in the picture. Drag to select a range; ? shows the keys.'));
+		return put(make('p', {}, 'Click something in the picture. Drag to select a range; ? shows the keys.'),
+			...(many ? clockParts(machines[0], null) : []));
 	const { track, i } = selected, spans = await track.load();
 	const length = spans.end[i] - spans.begin[i], merged = spans.count[i] > 1;
 	const pairs = [
@@ -171,7 +190,8 @@ async function showDetails(put) {
 		pairs.push(['record', 'not in this page: the trace has too many']);
 	return put(make('div', { class: 'columns' }, make('div', { class: 'facts' }, list(pairs)), make('div', { class: 'grow' }, ...why)),
 		chain.length ? make('h2', {}, 'What woke it, and what had woken that one before') : null,
-		chain.length ? tableOf(['', 'time', 'by', 'woken'], chain.map(hopLine)) : null);
+		chain.length ? tableOf(['', 'time', 'by', 'woken'], chain.map(hopLine)) : null,
+		...(many ? clockParts(machineOf(track.id), selected.time) : []));
 }
 
 // ---------------------------------------------------------------------- sums
@@ -184,6 +204,7 @@ function isUnread(to) {
 // Sums of a range: processes by state, CPUs, and system calls with percentiles.
 async function sumsOf(from, to) {
 	const processes = new Map(), cpus = [], calls = new Map();
+	const ofMachine = (id, text) => (many ? `${machineOf(id).host}: ${text}` : text);
 	let inexact = false;
 
 	for (const track of tracks) {
@@ -213,7 +234,10 @@ async function sumsOf(from, to) {
 	}
 	for (const call of calls.values())
 		call.lengths.sort((a, b) => a - b);
-	return { processes: [...processes.values()], cpus: cpus.sort((a, b) => a[0] - b[0]), calls: [...calls.values()],
+	for (const process of processes.values())
+		process.title = ofMachine(process.pid, process.name);
+	return { processes: [...processes.values()],
+		cpus: cpus.sort((a, b) => a[0] - b[0]).map(([id, time]) => [ofMachine(id, String(ownId(id))), time]), calls: [...calls.values()],
 		inexact: inexact || (about.resolution > 0 && !windowHas(from, to)), unread: isUnread(to) };
 }
 
@@ -242,7 +266,7 @@ function percentile(sorted, part) {
 
 function processTable(processes) {
 	return tableOf(['>pid', 'process', '>running', '>ready', '>sleeping', '>blocked'],
-		processes.map((process) => [String(process.pid), process.name, ...[0, 1, 2, 3].map((k) => showTime(process.times[k]))]));
+		processes.map((process) => [String(ownId(process.pid)), process.title, ...[0, 1, 2, 3].map((k) => showTime(process.times[k]))]));
 }
 
 async function showSums(put) {
@@ -259,7 +283,7 @@ async function showSums(put) {
 			make('div', {}, processTable(busiest),
 				own.length ? make('h2', {}, OWN_TITLE) : null, own.length ? processTable(own) : null),
 			make('div', {}, tableOf(['>CPU', '>busy', '>share'], sums.cpus.map(([id, time]) =>
-				[String(id), showTime(time), `${(100 * time / (to - from)).toFixed(1)}%`]))),
+				[id, showTime(time), `${(100 * time / (to - from)).toFixed(1)}%`]))),
 			make('div', {}, tableOf(['system call', '>calls', '>failed', '>total', '>median', '>90%', '>99%', '>longest'],
 				calls.map((call) => [call.name, showCount(call.n), showCount(call.failed), showTime(call.time),
 					...[0.5, 0.9, 0.99, 1].map((part) => showTime(percentile(call.lengths, part)))])))));
@@ -267,7 +291,11 @@ async function showSums(put) {
 
 // ------------------------------------------------------------------- records
 
-function showRecordsAt(number) {
+async function showRecordsAt(number) {
+	const record = many ? await recordAt(number) : null;
+
+	if (record)
+		showTableOf(machines[record.machine]);
 	recordsHere = number;
 	recordsFrom = Math.max(0, number - 20);
 	show('records');
@@ -300,14 +328,18 @@ async function showRecords(put) {
 
 	if (!about.kept)
 		return put(make('p', {}, `The ${showCount(about.records)} records are not in this page: they would make it too large.`));
-	for (let i = recordsFrom; i < Math.min(about.records, recordsFrom + RECORDS_SHOWN); i++)
+	const range = recordRange();
+
+	recordsFrom = Math.max(range.from, Math.min(range.to - 1, recordsFrom));
+	for (let i = recordsFrom; i < Math.min(range.to, recordsFrom + RECORDS_SHOWN); i++)
 		records.push(await recordAt(i));
 	const move = (by) => () => {
-		recordsFrom = Math.max(0, Math.min(about.records - 1, recordsFrom + by));
+		recordsFrom += by;
 		refresh();
 	};
+	const at = recordsFrom - range.from;
 
-	return put(make('p', {}, `${showCount(recordsFrom + 1)} to ${showCount(recordsFrom + records.length)} of ${showCount(about.records)} `,
+	return put(make('p', {}, `${many ? `${tableMachine.host}: ` : ''}${showCount(at + 1)} to ${showCount(at + records.length)} of ${showCount(range.to - range.from)} `,
 		make('button', { onclick: move(-RECORDS_SHOWN) }, 'earlier'), ' ',
 		make('button', { onclick: move(RECORDS_SHOWN) }, 'later'), ' ',
 		make('button', { onclick: async () => showRecordsAt(await recordAfter(view.from)) }, 'at the left edge')),

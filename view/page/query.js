@@ -262,10 +262,16 @@ function compileTree(tree, fields) {
 // A word that stands for several numbers stands for none.
 const wordNumbers = new Map();
 
-for (const [format, number, text] of about.words || []) {
-	const key = `${format} ${text}`;
+for (const machine of machines) {
+	const own = new Map();
 
-	wordNumbers.set(key, wordNumbers.has(key) ? null : BigInt(number));
+	for (const [format, number, text] of machine.about.words || []) {
+		const key = `${format} ${text}`;
+
+		own.set(key, own.has(key) ? null : BigInt(number));
+	}
+	for (const [key, number] of own)
+		wordNumbers.set(key, wordNumbers.has(key) && wordNumbers.get(key) !== number ? null : number);
 }
 
 const unknownValue = {};
@@ -323,14 +329,14 @@ function namesIn({ name, args = [] }) {
 }
 
 // What an expression needs of one event: null if it cannot be used with it.
-function evaluatorOf(tree, event) {
-	const list = about.fields[event] || [], { variables } = about;
+function evaluatorOf(tree, event, { fields: lists, variables } = about) {
+	const list = lists[event] || [];
 	const fields = new Map([['tid', { kind: 'number' }], ['pid', { kind: 'number' }], ['cpu', { kind: 'number' }], ['comm', { kind: 'text' }]]);
 
 	for (const [name, kind, , bits] of [...variables, ...list])
 		fields.set(name, { kind: kind === 's' || kind === 't' ? 'text' : kind === '-' ? 'array' : 'number', wide: bits === 64 });
 	const { run } = compileTree(tree, (name) => fields.get(name)), wanted = new Set(namesIn(tree));
-	const [first] = variables, ofTask = { tid: (record) => BigInt(record.thread.tid), pid: (record) => BigInt(record.thread.pid),
+	const [first] = variables, ofTask = { tid: (record) => BigInt(ownId(record.thread.tid)), pid: (record) => BigInt(ownId(record.thread.pid)),
 		cpu: (record) => BigInt(record.cpu), comm: (record) => bytesOf(record.thread.name) };
 	const valuesOf = (record) => {
 		const values = new Map(), { text } = record, cut = first ? text.lastIndexOf(` {${first[0]}=`) : -1;
@@ -387,7 +393,7 @@ function matcherOf(text) {
 		}
 		return (record) => expression.test(shownText(record));
 	}
-	if (about.fields && Object.hasOwn(about.fields, text))
+	if (machines.some((machine) => machine.about.fields && Object.hasOwn(machine.about.fields, text)))
 		return (record) => record.name === text;
 	if (quoted || (!filtered && !/==| = |!=|<|>|~|&&|\|\|/.test(text))) {
 		const part = (quoted ? quoted[1] : text).toLowerCase();
@@ -398,10 +404,10 @@ function matcherOf(text) {
 	const glob = filtered ? globOf(filtered[1]) : /^/, evaluators = new Map();
 	let problem = null;
 
-	for (const event of Object.keys(about.fields || {}))
+	for (const [machine, event] of machines.flatMap((each) => Object.keys(each.about.fields || {}).map((name) => [each, name])))
 		if (glob.test(event))
 			try {
-				evaluators.set(event, evaluatorOf(tree, event));
+				evaluators.set(`${machine.number} ${event}`, evaluatorOf(tree, event, machine.about));
 			} catch (error) {
 				if (filtered)
 					throw error;
@@ -410,7 +416,11 @@ function matcherOf(text) {
 			}
 	if (!evaluators.size)
 		throw problem || new Error('no event has this name');
-	return (record) => (evaluators.has(record.name) ? evaluators.get(record.name)(record) : false);
+	return (record) => {
+		const evaluator = evaluators.get(`${record.machine || 0} ${record.name}`);
+
+		return evaluator ? evaluator(record) : false;
+	};
 }
 
 function shownText(record) {

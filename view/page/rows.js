@@ -7,8 +7,8 @@ const HEIGHT = { group: 22, bar: 14, thin: 7, gap: 5, curve: 26 };
 let rows = [];
 let totalHeight = 0;
 
-function byKind(kind) {
-	return tracks.filter((track) => track.kind === kind);
+function byKind(kind, machine) {
+	return tracks.filter((track) => track.kind === kind && machineOf(track.id) === machine);
 }
 
 function makeRow(title, indent, lanes) {
@@ -37,17 +37,17 @@ function makeGroup(title, members, open) {
 	return { title, indent: 0, lanes: [], height: HEIGHT.group, members, open };
 }
 
-function cpuGroup() {
+function cpuGroup(machine) {
 	const find = (kind, id) => tracks.find((track) => track.kind === kind && track.id === id);
 	const ids = [...new Set(tracks.filter((track) => ['cpu', 'irq', 'softirq'].includes(track.kind) &&
-		(track.n || isDense(track))).map((track) => track.id))].sort((a, b) => a - b);
+		machineOf(track.id) === machine && (track.n || isDense(track))).map((track) => track.id))].sort((a, b) => a - b);
 
-	return makeGroup('CPUs', ids.flatMap((id) => [makeRow(`CPU ${id}`, 1,
+	return makeGroup('CPUs', ids.flatMap((id) => [makeRow(`CPU ${ownId(id)}`, 1,
 		[[find('cpu', id)], [find('irq', id), true], [find('softirq', id), true]]), ...curveRows('cpu', id, 2)]), true);
 }
 
 // Processes, those that have run longest first; threads in the order of their numbers.
-function processGroups() {
+function processGroups(machine) {
 	const lanes = new Map(), processes = new Map();
 
 	for (const track of tracks)
@@ -59,7 +59,7 @@ function processGroups() {
 	for (const thread of threads) {
 		const of = lanes.get(thread.tid);
 
-		if (!of || !thread.tid)
+		if (!of || !ownId(thread.tid) || machineOf(thread.tid) !== machine)
 			continue;
 		if (!processes.has(thread.pid))
 			processes.set(thread.pid, { pid: thread.pid, name: '', ran: 0, rows: [] });
@@ -68,7 +68,7 @@ function processGroups() {
 		if (thread.tid === thread.pid || !process.name)
 			process.name = thread.name;
 		process.ran += of.thread ? of.thread.sums[0] : 0;
-		const row = makeRow(threadTitle(thread), 1, [[of.thread], [of.syscall], [of.event, true]]);
+		const row = makeRow(shortTitle(thread), 1, [[of.thread], [of.syscall], [of.event, true]]);
 
 		row.thread = thread;
 		process.rows.push(row);
@@ -90,7 +90,7 @@ function threadRows(row, indent) {
 function processRows(process, open) {
 	if (process.rows.length === 1)
 		return threadRows(process.rows[0], 0);
-	const group = makeGroup(`${process.name || '?'} ${process.pid} (${process.rows.length} threads)`,
+	const group = makeGroup(`${process.name || '?'} ${ownId(process.pid)} (${process.rows.length} threads)`,
 		process.rows.flatMap((row) => threadRows(row, 1)), open);
 
 	group.pid = process.pid;
@@ -111,11 +111,13 @@ const OWN_TITLE = 'kernlens itself';
 function isOwn(pid) {
 	const thread = threadOf(pid);
 
-	return Boolean(thread) && pid !== about.command && /^kernlens(-|$)/.test(thread.name);
+	const { command } = machineOf(pid).about;
+
+	return Boolean(thread) && ownId(pid) !== command && /^kernlens(-|$)/.test(thread.name);
 }
 
-function diskRows() {
-	return byKind('disk').filter((track) => track.n).map((track) => makeRow(track.id % 16 ? '' : `disk ${track.device}`, 0, [[track]]));
+function diskRows(machine) {
+	return byKind('disk', machine).filter((track) => track.n).map((track) => makeRow(track.id % 16 ? '' : `disk ${track.device}`, 0, [[track]]));
 }
 
 // Does the page know how many records a CPU has, before they are read?
@@ -127,7 +129,7 @@ let allRows = [];
 
 // Groups stay open or closed.
 function makeRows() {
-	const key = (row) => row.pid || row.title.replace(/ \(.*/, '');
+	const key = (row) => row.pid || `${row.machine.number} ${row.title.replace(/ \(.*/, '')}`;
 	const before = new Map(allRows.filter((row) => row.members).map((row) => [key(row), row.open]));
 
 	allRows = listRows();
@@ -137,19 +139,36 @@ function makeRows() {
 	layOut();
 }
 
-const listRows = () => [
-	...byKind('loss').filter((track) => track.n).map((track) => makeRow(track.id ? `lost, CPU ${track.id - 1}` : 'missed', 0, [[track]])),
-	...byKind('mark').filter((track) => track.n).map((track) => makeRow('marks', 0, [[track]])),
-	cpuGroup(),
-	...curveRows('system', 0, 0),
-	...diskRows(),
-	...processGroups(),
+const rowsOf = (machine) => [
+	...byKind('loss', machine).filter((track) => track.n).map((track) => makeRow(ownId(track.id) ? `lost, CPU ${ownId(track.id) - 1}` :
+		'missed', 0, [[track]])),
+	...byKind('mark', machine).filter((track) => track.n).map((track) => makeRow('marks', 0, [[track]])),
+	cpuGroup(machine),
+	...curveRows('system', machine.base, 0),
+	...diskRows(machine),
+	...processGroups(machine),
 ];
+
+const closedMachines = new Set();
+
+// Those of a machine have it; of several machines, each begins with a heading.
+const listRows = () => machines.flatMap((machine) => {
+	const list = rowsOf(machine);
+
+	if (many)
+		list.unshift({ title: machine.host, indent: 0, lanes: [], height: HEIGHT.group, heading: true });
+	for (const row of list) {
+		row.machine = machine;
+		for (const member of row.members || [])
+			member.machine = machine;
+	}
+	return list;
+});
 
 function layOut() {
 	rows = [];
 	for (const row of allRows) {
-		if (row.members && !row.members.length)
+		if ((row.members && !row.members.length) || (closedMachines.has(row.machine) && !row.heading))
 			continue;
 		rows.push(row, ...(row.open ? row.members : []));
 	}
@@ -166,6 +185,10 @@ function layOut() {
 function rowOf(track) {
 	const has = (row) => row.lanes.some((lane) => lane.track === track);
 
+	if (closedMachines.delete(machineOf(track.id))) {
+		layOut();
+		sizeSpacer();
+	}
 	for (const row of allRows)
 		if (row.members && !row.open && row.members.some(has)) {
 			row.open = true;

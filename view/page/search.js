@@ -30,7 +30,7 @@ function showCountFound() {
 function addHit(mine, number, time) {
 	const step = about.ns / TICKS;
 
-	if (!mine.times.length || time - mine.times[mine.times.length - 1] >= step)
+	if (!mine.times.length || Math.abs(time - mine.times[mine.times.length - 1]) >= step)
 		mine.times.push(time);
 	mine.n++;
 	mine.hits.push(number);
@@ -138,7 +138,7 @@ async function goToMatch(back) {
 	if (!mine || mine.error || !about.kept)
 		return;
 	const { mark } = view, label = document.getElementById('found');
-	const from = mark && mark.time >= view.from && mark.time <= view.to ? mark.number + (back ? 0 : 1) : await recordAfter(view.from);
+	const from = mark && isInTable(mark.number) && mark.time >= view.from && mark.time <= view.to ? mark.number + (back ? 0 : 1) : await recordAfter(view.from);
 
 	try {
 		const number = await (served ? findServed : findInPage)(mine, from, back);
@@ -164,7 +164,7 @@ function threadsFound(text) {
 	const regular = /^\/(.*)\/(i?)$/.exec(text), part = text.replace(/^"(.*)"$/, '$1').toLowerCase();
 	const matches = regular ? (title) => new RegExp(regular[1], regular[2]).test(title) : (title) => title.toLowerCase().includes(part);
 
-	return threads.filter((thread) => thread.tid && matches(threadTitle(thread)));
+	return threads.filter((thread) => ownId(thread.tid) && matches(threadTitle(thread)));
 }
 
 async function firstMatches(mine) {

@@ -3,7 +3,6 @@
 // page requests an overview of the trace, which grows while the server reads, and windows: parts of
 // it with all spans.
 
-const about = JSON.parse(document.getElementById('about').textContent);
 const { served } = about;
 
 // Names, threads and tracks have the same numbers on the page wherever they come from.
@@ -48,8 +47,12 @@ function threadOf(tid) {
 	return threads[threadNumbers.get(tid)];
 }
 
+function shortTitle(thread) {
+	return `${thread.name || '?'} ${ownId(thread.tid)}`;
+}
+
 function threadTitle(thread) {
-	return `${thread.name || '?'} ${thread.tid}`;
+	return `${many ? `${machineOf(thread.tid).host}: ` : ''}${shortTitle(thread)}`;
 }
 
 // The spans of a track in the overview or a window. `load`: their bytes; `change`: see Spans
@@ -123,9 +126,10 @@ function trackOf(kind, id) {
 // A variable over time: from each point on, it has that value.
 class Counter {
 	// `points`: to be shown until its own are loaded
-	constructor(index, from, load, points) {
+	constructor(machine, from, load, points) {
 		Object.assign(this, from);
-		this.index = index;
+		this.id += machine.base;
+		this.shift = machine.shift;
 		this.bytes = load;
 		this.points = points;
 		this.loading = null;
@@ -137,7 +141,7 @@ class Counter {
 			const points = { time: new Float64Array(n), value: new Float64Array(n), least: Infinity, most: -Infinity };
 
 			for (let i = 0, time = 0; i < n; i++)
-				points.time[i] = time += reader.varint();
+				points.time[i] = this.shift + (time += reader.varint());
 			for (let i = 0, value = 0; i < n; i++) {
 				points.value[i] = value += reader.zigzag();
 				points.least = Math.min(points.least, value);
@@ -170,9 +174,15 @@ function isByThread(kind, cls) {
 	return kind === 'cpu' || kind === 'disk' || (kind === 'thread' && cls === 1);
 }
 
-// Numbers of names and threads in spans, as they are on the page.
+// Times, and numbers of names, threads and records in spans, as they are on the page.
 function renumber(spans, kind, maps) {
+	const { shift, first } = machines[maps.machine];
+
 	for (let i = 0; i < spans.n; i++) {
+		spans.begin[i] += shift;
+		spans.end[i] += shift;
+		if (spans.record[i] !== NO_RECORD)
+			spans.record[i] += first;
 		spans.name[i] = maps.names[spans.name[i]];
 		if (spans.by[i] && isByThread(kind, spans.cls[i]))
 			spans.by[i] = maps.threads[spans.by[i] - 1] + 1;
@@ -191,14 +201,15 @@ function prolong(spans, all) {
 }
 
 // Add lists, and what `chunk(kind, i)` loads, as the overview or a window.
-function absorb(from, level, chunk, exact = true) {
-	const maps = { names: from.names.map(nameNumber), exact };
+function absorb(from, level, chunk, exact = true, machine = machines[0]) {
+	const maps = { names: from.names.map(nameNumber), exact, machine: machine.number }, { base } = machine;
 
-	maps.threads = from.threads.map(([tid, pid, name]) => threadNumber(tid, pid, from.names[name]));
+	maps.threads = from.threads.map(([tid, pid, name]) => threadNumber(base + tid, pid && base + pid, from.names[name]));
 	for (const track of tracks)
-		track[level] = NOTHING;
+		if (machineOf(track.id) === machine)
+			track[level] = NOTHING;
 	from.tracks.forEach((each, i) => {
-		const track = trackOf(each.kind, each.id);
+		const track = trackOf(each.kind, base + each.id);
 		const part = new Part(each, chunk('t', i), (spans) => renumber(spans, each.kind, maps));
 
 		track[level] = part;
@@ -220,9 +231,12 @@ function absorb(from, level, chunk, exact = true) {
 	const samples = new Samples(from.samples, chunk, maps);
 
 	if (level === 'overview') {
-		counters.splice(0, counters.length, ...from.counters.map((each, i) => new Counter(i, each, chunk('c', i),
-			counters[i] ? counters[i].points : null)));
-		allSamples = samples;
+		const others = counters.filter((counter) => machineOf(counter.id) !== machine);
+
+		machine.maps = maps;
+		counters.splice(0, counters.length, ...others, ...from.counters.map((each, i) => new Counter(machine, each, chunk('c', i),
+			!many && counters[i] ? counters[i].points : null)));
+		allSamples = many && allSamples ? new ManySamples(allSamples, samples) : samples;
 		// They have rows of their own.
 		if (samples.n)
 			samples.load().then(() => {
@@ -237,7 +251,8 @@ function absorb(from, level, chunk, exact = true) {
 
 // Records come in blocks: { index, n, first, last, from, data }
 const SERVED_BLOCK = 500, SERVED_BLOCKS_MAX = 200;
-const blocks = (about.blocks || []).map(([n, first, last], index) => ({ index, n, first, last, from: 0, data: null }));
+const blocks = machines.flatMap((machine) => (machine.about.blocks || []).map(([n, first, last], index) => ({ index, machine, n,
+	first: first + machine.shift, last: last + machine.shift, from: 0, data: null })));
 const servedBlocks = new Map(); // by index, the latest last
 
 blocks.reduce((from, block) => {
@@ -284,7 +299,7 @@ function newBlockData(n) {
 }
 
 function decodeBlock(block, bytes) {
-	const reader = new Reader(bytes), { n } = block, data = newBlockData(n);
+	const reader = new Reader(bytes), { n } = block, data = newBlockData(n), { maps } = block.machine;
 	let time = block.first;
 
 	for (let i = 0; i < n; i++)
@@ -292,9 +307,9 @@ function decodeBlock(block, bytes) {
 	for (let i = 0; i < n; i++)
 		data.cpu[i] = reader.varint();
 	for (let i = 0; i < n; i++)
-		data.thread[i] = reader.varint();
+		data.thread[i] = maps.threads[reader.varint()];
 	for (let i = 0; i < n; i++)
-		data.name[i] = reader.varint();
+		data.name[i] = maps.names[reader.varint()];
 	data.text = new TextDecoder().decode(bytes.subarray(reader.at)).split('\0');
 	return data;
 }
@@ -318,7 +333,7 @@ function servedRecord([time, cpu, tid, pid, comm, name, text]) {
 
 function loadBlock(block) {
 	block.data ||= served ? requestBlock(block) :
-		inflateElement(`r${block.index}`).then((bytes) => decodeBlock(block, bytes));
+		inflateElement(`${block.machine.prefix}r${block.index}`).then((bytes) => decodeBlock(block, bytes));
 	return block.data;
 }
 
@@ -333,17 +348,17 @@ async function recordAt(number) {
 
 function recordIn(block, data, i) {
 	return { number: block.from + i, time: data.time[i], cpu: data.cpu[i], thread: threads[data.thread[i]],
-		name: nameOf(data.name[i]), text: data.text[i] };
+		name: nameOf(data.name[i]), text: data.text[i], machine: block.machine ? block.machine.number : 0 };
 }
 
-// The number of the first record at or after a time.
+// The number of the first record at or after a time, of the machine whose records the table shows.
 async function recordAfter(time) {
 	if (served)
 		return requestJson(`number?ns=${Math.max(0, Math.ceil(time))}`);
-	const block = blocks.find((b) => b.last >= time);
+	const block = blocks.find((b) => b.machine === tableMachine && b.last >= time);
 
 	if (!block)
-		return about.records;
+		return recordRange().to;
 	const data = await loadBlock(block), i = data.time.findIndex((t) => t >= time);
 
 	return block.from + (i < 0 ? block.n : i);
@@ -368,7 +383,7 @@ class Samples {
 			const found = { time: new Float64Array(n), thread: new Uint32Array(n), path: new Uint32Array(n), paths: [] };
 
 			for (let i = 0, time = 0; i < n; i++)
-				found.time[i] = time += reader.zigzag();
+				found.time[i] = machines[this.maps.machine].shift + (time += reader.zigzag());
 			for (let i = 0; i < n; i++)
 				found.thread[i] = this.maps.threads[reader.varint()];
 			for (let i = 0; i < n; i++)
@@ -381,6 +396,43 @@ class Samples {
 
 					return this.maps.names[frame >> 1] * 2 + frame % 2;
 				}));
+			this.found = found;
+			return found;
+		});
+		return this.loading;
+	}
+}
+
+// Those of two machines.
+class ManySamples {
+	constructor(one, other) {
+		this.parts = [one, other];
+		this.n = one.n + other.n;
+		this.hz = about.samples.hz;
+		this.every = Math.max(one.every, other.every);
+		this.loading = null;
+		this.found = null;
+	}
+
+	load() {
+		this.loading ||= Promise.all(this.parts.map((part) => (part.n ? part.load() : null))).then((parts) => {
+			const found = { time: new Float64Array(this.n), thread: new Uint32Array(this.n), path: new Uint32Array(this.n),
+				every: new Float64Array(this.n), paths: [] };
+			let at = 0;
+
+			parts.forEach((part, k) => {
+				if (!part)
+					return;
+				found.time.set(part.time, at);
+				found.thread.set(part.thread, at);
+				found.path.set(part.path.map((path) => path + found.paths.length), at);
+				if (part.every)
+					found.every.set(part.every, at);
+				else
+					found.every.fill(this.parts[k].every, at, at + part.time.length);
+				found.paths.push(...part.paths);
+				at += part.time.length;
+			});
 			this.found = found;
 			return found;
 		});

@@ -13,7 +13,7 @@ async function treeOf(from, to, pid) {
 
 	for (let i = 0; i < samples.n; i++)
 		if (found.time[i] >= from && found.time[i] <= to && (!pid || threads[found.thread[i]].pid === pid))
-			counts.set(found.path[i], (counts.get(found.path[i]) || 0) + samples.every);
+			counts.set(found.path[i], (counts.get(found.path[i]) || 0) + (found.every ? found.every[i] : samples.every));
 	for (const [path, n] of counts) {
 		let node = root;
 
@@ -61,7 +61,7 @@ function processChoice() {
 		whose = Number(choice.value);
 		refresh();
 	} }, make('option', { value: 0 }, 'all processes'),
-	...[...seen].filter(([pid]) => pid).map(([pid, name]) => make('option', { value: pid }, `${name} ${pid}`)));
+	...[...seen].filter(([pid]) => ownId(pid)).map(([pid, name]) => make('option', { value: pid }, `${many ? `${machineOf(pid).host}: ` : ''}${name} ${ownId(pid)}`)));
 
 	choice.value = whose;
 	return choice;

@@ -31,14 +31,21 @@ function toggleTable(open = table.hidden) {
 	requestDraw();
 }
 
+function isInTable(number) {
+	const { from, to } = recordRange();
+
+	return number >= from && number < to;
+}
+
 // ------------------------------------------------------------------- the rows
 
 // Where the scroll bar is for a row.
 function topOf(number) {
-	const height = Math.min(about.records * ROW, TABLE_HEIGHT_MAX), rest = Math.max(1, about.records - rowsShown());
+	const range = recordRange(), n = range.to - range.from;
+	const height = Math.min(n * ROW, TABLE_HEIGHT_MAX), rest = Math.max(1, n - rowsShown());
 
 	tableSpacer.style.height = `${height}px`;
-	return number / rest * Math.max(0, height - tableScroller.clientHeight);
+	return (number - range.from) / rest * Math.max(0, height - tableScroller.clientHeight);
 }
 
 function tableRow(record) {
@@ -52,12 +59,12 @@ function tableRow(record) {
 }
 
 async function drawTable() {
-	const mine = ++tableTurn, first = Math.max(0, Math.min(tableTop, about.records - 1));
-	const last = Math.min(about.records, first + rowsShown() + 1), records = [];
+	const range = recordRange(), mine = ++tableTurn, first = Math.max(range.from, Math.min(tableTop, range.to - 1));
+	const last = Math.min(range.to, first + rowsShown() + 1), records = [];
 
 	if (!tableIsOpen())
 		return;
-	if (!about.kept || !about.records) {
+	if (!about.kept || range.from === range.to) {
 		tableRows.replaceChildren(make('p', {}, about.records ?
 			`The ${showCount(about.records)} records are not in this page: they would make it too large. kernlens view --serve shows them.` :
 			'There are no records.'));
@@ -77,7 +84,9 @@ async function drawTable() {
 }
 
 function tableTo(number) {
-	tableTop = Math.max(0, Math.min(Math.round(number), about.records - 1));
+	const range = recordRange();
+
+	tableTop = Math.max(range.from, Math.min(Math.round(number), range.to - 1));
 	return drawTable();
 }
 
@@ -91,7 +100,7 @@ function followPicture() {
 	follow = setTimeout(async () => {
 		const { mark } = view, mine = follow;
 
-		if (mark && mark.time >= view.from && mark.time <= view.to) {
+		if (mark && isInTable(mark.number) && mark.time >= view.from && mark.time <= view.to) {
 			tableTo(mark.number - Math.floor(rowsShown() / 3));
 			return;
 		}
@@ -119,7 +128,8 @@ tableScroller.addEventListener('scroll', () => {
 		return;
 	}
 	const height = tableSpacer.offsetHeight - tableScroller.clientHeight;
-	const number = Math.round(tableScroller.scrollTop / Math.max(1, height) * Math.max(0, about.records - rowsShown()));
+	const range = recordRange();
+	const number = range.from + Math.round(tableScroller.scrollTop / Math.max(1, height) * Math.max(0, range.to - range.from - rowsShown()));
 
 	if (number !== tableTop)
 		tableTo(number).then(followTable);
@@ -137,10 +147,34 @@ new ResizeObserver(() => drawTable()).observe(tableScroller);
 
 // -------------------------------------------------------------------- the mark
 
+// Let the table show the records of a machine. Returns whether it was another one.
+function showTableOf(machine) {
+	const was = tableMachine;
+
+	tableMachine = machine;
+	document.getElementById('table-machine').value = machine.number;
+	return was !== machine;
+}
+
+if (many) {
+	const choice = document.getElementById('table-machine');
+
+	choice.append(...machines.map((machine) => make('option', { value: machine.number }, machine.host)));
+	choice.hidden = false;
+	choice.addEventListener('change', async () => {
+		showTableOf(machines[Number(choice.value)]);
+		tableTo(await recordAfter(view.from));
+		if (tab === 'records')
+			refresh();
+	});
+}
+
 // Mark a record in the table and the picture, and select what it begins.
 async function markRecord(record) {
+	const other = many && showTableOf(machines[record.machine]);
+
 	view.mark = { number: record.number, time: record.time };
-	if (tableShown && (record.number < tableShown.first || record.number >= tableShown.last))
+	if (tableShown && (other || record.number < tableShown.first || record.number >= tableShown.last))
 		await tableTo(record.number - Math.floor(rowsShown() / 3));
 	else
 		drawTable();
@@ -159,8 +193,10 @@ function markSpan(track, i) {
 
 	if (!about.kept || number === NO_RECORD || track.spans.count[i] > 1)
 		return;
+	const other = showTableOf(machineOf(track.id));
+
 	view.mark = { number, time: track.spans.begin[i] };
-	if (tableIsOpen() && (!tableShown || number < tableShown.first || number >= tableShown.last))
+	if (tableIsOpen() && (other || !tableShown || number < tableShown.first || number >= tableShown.last))
 		tableTo(number - Math.floor(rowsShown() / 3));
 	else
 		drawTable();

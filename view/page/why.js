@@ -4,7 +4,13 @@
 
 const WHY_LEAST = 0.01; // smaller parts of the wait are shown on request
 
-let explanations = null; // of a page in a file, by thread ID and begin
+let explanations = null; // of a page in a file, of each machine, by thread ID and begin
+
+// Times and threads of an explanation, as they are on the page.
+function moveNode(node, machine) {
+	return { ...node, at: node.at + machine.shift, tid: node.tid && node.tid + machine.base,
+		parts: node.parts.map((part) => moveNode(part, machine)) };
+}
 
 function isWait(track, i) {
 	const { spans } = track;
@@ -18,12 +24,15 @@ async function whyOf(track, i) {
 
 	if (served)
 		return requestJson(`why?tid=${track.id}&from=${from}&to=${to}`).catch((error) => ({ error: error.message }));
-	if (!about.explained)
-		return { error: 'This page has no causes: the trace has more than a million records. kernlens view --serve, and kernlens why, have them.' };
-	explanations ||= inflateElement('w0').then((bytes) => JSON.parse(new TextDecoder().decode(bytes)));
-	const node = (await explanations)[`${track.id} ${from}`];
+	const machine = machineOf(track.id);
 
-	return node ? { complete: true, interrupts: about.interrupts, node } :
+	if (!machine.about.explained)
+		return { error: 'This page has no causes: the trace has more than a million records. kernlens view --serve, and kernlens why, have them.' };
+	explanations ||= machines.map(({ about: { explained }, prefix }) => explained &&
+		inflateElement(`${prefix}w0`).then((bytes) => JSON.parse(new TextDecoder().decode(bytes))));
+	const node = (await explanations[machine.number])[`${ownId(track.id)} ${from - machine.shift}`];
+
+	return node ? { complete: true, interrupts: machine.about.interrupts, node: moveNode(node, machine) } :
 		{ error: 'This page has the causes of the 20 longest waits of each thread. kernlens view --serve has those of all.' };
 }
 
@@ -46,7 +55,7 @@ const WHY_TEXTS = {
 function whyText(node) {
 	if (node.kind !== 'task')
 		return WHY_TEXTS[node.kind](node);
-	const track = node.tid && threadTrack(node.tid), title = `${node.text} ${node.tid || ''}`;
+	const track = node.tid && threadTrack(node.tid), title = `${node.text} ${node.tid ? ownId(node.tid) : ''}`;
 
 	return track ? link(title, () => goTo(track, node.at)) : title;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <kernlens/buffer.h>
 #include <kernlens/trace.h>
 
 struct kl_timeline;
@@ -109,13 +110,21 @@ typedef int (*kl_timeline_fn)(void *context, const void *bytes, size_t length);
  * kl_timeline_write - write the data as elements of an HTML page
  * @timeline: finished
  * @title: of the page
+ * @prefix: of the elements' IDs, of at most 32 characters; "": none
  * @write: called with each part
  * @context: passed to it
  *
  * Returns 0, -ENOMEM, or what @write returned.
  */
-int kl_timeline_write(struct kl_timeline *timeline, const char *title, kl_timeline_fn write,
-		      void *context);
+int kl_timeline_write(struct kl_timeline *timeline, const char *title, const char *prefix,
+		      kl_timeline_fn write, void *context);
+
+/**
+ * kl_timeline_add_string - append a text as a string of JSON that cannot end a script element
+ * @to: appended to
+ * @text: text
+ */
+void kl_timeline_add_string(struct kl_buffer *to, const char *text);
 
 /**
  * kl_timeline_write_bytes - write the data as a page requests it from a server

@@ -379,8 +379,7 @@ void kl_add_zigzag(struct kl_buffer *buffer, int64_t value);
 /* Compress bytes (raw deflate) at a level of zlib. *@to is to be freed. Returns 0 or -ENOMEM. */
 int kl_deflate(const void *bytes, size_t length, int level, uint8_t **to, size_t *to_length);
 
-/* Append a string of JSON, which cannot end a script element; and members that describe a trace. */
-void kl_timeline_add_string(struct kl_buffer *to, const char *text);
+/* Append members that describe a trace. */
 void kl_timeline_add_trace(struct kl_buffer *to, const struct kl_trace_info *info,
 			   const char *title);
 

@@ -17,6 +17,7 @@ struct writer {
 	struct kl_timeline *t;
 	kl_timeline_fn write;
 	void *context;
+	const char *prefix; /* of the elements' IDs */
 	bool bytes; /* not elements of a page */
 	int error;
 };
@@ -82,7 +83,8 @@ static void put_chunk(struct writer *w, char kind, size_t number, const uint8_t 
 		put(w, bytes, length);
 		return;
 	}
-	snprintf(head, sizeof(head), "<script type=\"text/plain\" id=\"%c%zu\">", kind, number);
+	snprintf(head, sizeof(head), "<script type=\"text/plain\" id=\"%s%c%zu\">", w->prefix, kind,
+		 number);
 	put_text(w, head);
 	put_base64(w, bytes, length);
 	put_text(w, "</script>\n");
@@ -348,12 +350,13 @@ static void put_all(struct writer *w)
 		put_chunk(w, 'r', i, w->t->records.block[i].bytes, w->t->records.block[i].length);
 }
 
-int kl_timeline_write(struct kl_timeline *t, const char *title, kl_timeline_fn write, void *context)
+int kl_timeline_write(struct kl_timeline *t, const char *title, const char *prefix,
+		      kl_timeline_fn write, void *context)
 {
-	struct writer w = { .t = t, .write = write, .context = context };
+	struct writer w = { .t = t, .write = write, .context = context, .prefix = prefix };
 	struct kl_buffer about = { 0 };
 
-	kl_buffer_add_string(&about, "<script type=\"application/json\" id=\"about\">{");
+	kl_buffer_printf(&about, "<script type=\"application/json\" id=\"%sabout\">{", prefix);
 	add_about(t, title, &about);
 	kl_buffer_add_string(&about, "}</script>\n");
 	put_buffer(&w, &about);
