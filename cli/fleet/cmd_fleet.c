@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <kernlens/internal.h>
+
 #include "../base/common.h"
 #include "../base/numbers.h"
 #include "../base/output.h"
@@ -44,6 +46,7 @@ static const struct cli_option options[] = {
  * struct fleet - a run of the command
  * @words: options for the program that talks to the server
  * @host, @capture: of get, view, why and rm
+ * @is_pattern: @host is patterns of several hosts
  * @rest: what the command of view and why gets
  */
 struct fleet {
@@ -52,7 +55,7 @@ struct fleet {
 	const char *hosts, *output, *host, *reason;
 	char *capture;
 	char **rest;
-	bool partial;
+	bool partial, is_pattern;
 	uint64_t size, age_ns, replicas, wait_ns;
 };
 
@@ -103,10 +106,24 @@ static int create(struct fleet *f)
 
 /* --------------------------------------------------------------------- captures */
 
-/* Without a capture: the last one of the host. */
-static int choose_capture(struct fleet *f)
+/* The captures of hosts, in order of time. @hosts: a name, or patterns */
+static int list_of(const struct fleet *f, const char *hosts, json_t **rows)
 {
 	struct cli_fleet_words words = { .n = 0 };
+	int status;
+
+	for (size_t i = 0; i < f->words.n; i++)
+		cli_fleet_add(&words, "%s", f->words.word[i]);
+	cli_fleet_add(&words, "--host=%s", hosts);
+	status = cli_fleet_run("ls", &words, rows);
+	cli_fleet_free(&words);
+	*rows = cli_fleet_sort(*rows);
+	return status;
+}
+
+/* Without a capture: the last one of the hosts. */
+static int choose_capture(struct fleet *f)
+{
 	json_t *rows = NULL;
 	const json_t *last;
 	const char *name;
@@ -114,37 +131,34 @@ static int choose_capture(struct fleet *f)
 
 	if (f->capture)
 		return CLI_OK;
-	for (size_t i = 0; i < f->words.n; i++)
-		cli_fleet_add(&words, "%s", f->words.word[i]);
-	cli_fleet_add(&words, "--host=%s", f->host);
-	status = cli_fleet_run("ls", &words, &rows);
-	cli_fleet_free(&words);
-	if (status)
-		return status;
-	rows = cli_fleet_sort(rows);
+	status = list_of(f, f->host, &rows);
 	last = json_array_get(rows, json_array_size(rows) - 1);
 	name = cli_json_get_text(last, "capture");
-	if (cli_fleet_is_name(name))
+	if (!status && cli_fleet_is_name(name))
 		f->capture = cli_format("%s", name);
-	else
+	else if (!status)
 		status = cli_error(-ENOENT, "the server has no capture of %s", f->host);
 	json_decref(rows);
 	return status;
 }
 
-/* Fetch the chosen capture. */
-static int fetch(struct fleet *f, const char *path, json_t **rows)
+/* Fetch the chosen capture of a host. */
+static int fetch(const struct fleet *f, const char *host, const char *path, json_t **rows)
 {
+	struct cli_fleet_words words = { .n = 0 };
 	int status;
 
-	cli_fleet_add(&f->words, "--host=%s", f->host);
-	cli_fleet_add(&f->words, "--capture=%s", f->capture);
-	cli_fleet_add(&f->words, "--output=%s", path);
+	for (size_t i = 0; i < f->words.n; i++)
+		cli_fleet_add(&words, "%s", f->words.word[i]);
+	cli_fleet_add(&words, "--host=%s", host);
+	cli_fleet_add(&words, "--capture=%s", f->capture);
+	cli_fleet_add(&words, "--output=%s", path);
 	if (f->size)
-		cli_fleet_add(&f->words, "--max-size=%llu", (unsigned long long)f->size);
+		cli_fleet_add(&words, "--max-size=%llu", (unsigned long long)f->size);
 	if (f->partial)
-		cli_fleet_add(&f->words, "--partial");
-	status = cli_fleet_run("get", &f->words, rows);
+		cli_fleet_add(&words, "--partial");
+	status = cli_fleet_run("get", &words, rows);
+	cli_fleet_free(&words);
 	/* Incomplete, which it has said. */
 	return status == 3 ? (f->partial ? CLI_OK : CLI_FAILED) : status;
 }
@@ -154,7 +168,7 @@ static int get(struct fleet *f)
 	json_t *rows = NULL;
 	char *path = f->output ? cli_format("%s", f->output) :
 				 cli_format("%s-%s", f->host, f->capture);
-	int status = fetch(f, path, &rows);
+	int status = fetch(f, f->host, path, &rows);
 
 	if (!status && cli_settings.json)
 		status = cli_json_write(json_pack("{s:o, s:O}", "trace", cli_json_text(path),
@@ -166,8 +180,8 @@ static int get(struct fleet *f)
 	return status;
 }
 
-/* Run another subcommand on a trace. */
-static int use(const struct fleet *f, const char *what, const char *trace)
+/* Run another subcommand on traces. */
+static int use(const struct fleet *f, const char *what, char *const *trace, size_t n)
 {
 	struct cli_fleet_words words = { .n = 0 };
 	int status;
@@ -175,12 +189,17 @@ static int use(const struct fleet *f, const char *what, const char *trace)
 
 	cli_fleet_add(&words, "kernlens");
 	cli_fleet_add(&words, "%s", what);
-	cli_fleet_add(&words, "--input=%s", trace);
+	for (size_t i = 0; i < n; i++)
+		cli_fleet_add(&words, "--input=%s", trace[i]);
 	if (cli_settings.json)
 		cli_fleet_add(&words, "--json");
 	/* A page of a trace that is removed has another name. */
-	if (!strcmp(what, "view") && !(f->rest && *f->rest))
-		cli_fleet_add(&words, "--output=%s-%s.html", f->host, f->capture);
+	if (!strcmp(what, "view") && !(f->rest && *f->rest)) {
+		if (f->is_pattern)
+			cli_fleet_add(&words, "--output=%s.html", f->capture);
+		else
+			cli_fleet_add(&words, "--output=%s-%s.html", f->host, f->capture);
+	}
 	for (char **word = f->rest; word && *word; word++)
 		cli_fleet_add(&words, "%s", *word);
 	fflush(stdout);
@@ -194,27 +213,89 @@ static int use(const struct fleet *f, const char *what, const char *trace)
 	return status;
 }
 
+/* The times of one host are right among each other; how right they are besides is said. */
+static void note_clock(const struct fleet *f, const json_t *rows)
+{
+	const json_t *about = json_object_get(json_array_get(rows, 0), "about");
+	char text[CLI_FLEET_CLOCK_MAX];
+
+	if (!f->is_pattern && !cli_settings.json)
+		cli_note("the clock of %s: %s", f->host, cli_fleet_clock(text, about));
+}
+
+/* The hosts that match, and have the capture. Returns their number. */
+static size_t choose_hosts(const struct fleet *f, const json_t *rows,
+			   const char *host[KL_CLOCKS_MAX])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const char *name = cli_json_get_text(row, "host");
+		bool twice = false;
+
+		for (size_t k = 0; k < n; k++)
+			twice |= !strcmp(host[k], name);
+		if (strcmp(cli_json_get_text(row, "capture"), f->capture) || twice ||
+		    !cli_fleet_is_name(name))
+			continue;
+		if (n == KL_CLOCKS_MAX) {
+			cli_note("only the first %d hosts are shown", KL_CLOCKS_MAX);
+			break;
+		}
+		host[n++] = name;
+	}
+	return n;
+}
+
+/* Fetch the capture of each host to a folder, and use them. */
+static int fetch_all(struct fleet *f, const char *what, const char *folder, const char *const *host,
+		     size_t n)
+{
+	char *trace[KL_CLOCKS_MAX];
+	json_t *rows = NULL;
+	int status = CLI_OK;
+
+	for (size_t i = 0; i < n; i++) {
+		trace[i] = cli_format("%s/%s", folder, host[i]);
+		if (status)
+			continue;
+		status = fetch(f, host[i], trace[i], &rows);
+		if (!status)
+			note_clock(f, rows);
+		json_decref(rows);
+		rows = NULL;
+	}
+	if (!status)
+		status = use(f, what, trace, n);
+	for (size_t i = 0; i < n; i++) {
+		kl_record_discard(trace[i]);
+		free(trace[i]);
+	}
+	return status;
+}
+
 static int fetch_and_use(struct fleet *f, const char *what)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *folder = getenv("TMPDIR"), *host[KL_CLOCKS_MAX] = { f->host };
 	char *path = cli_format("%s/kernlens-fleet-XXXXXX", folder && *folder ? folder : "/tmp");
 	json_t *rows = NULL;
-	char *trace = NULL;
-	int status;
+	size_t n = 1;
+	int status = f->is_pattern ? list_of(f, f->host, &rows) : CLI_OK;
 
-	if (!mkdtemp(path)) {
-		status = cli_error(-errno, "%s: %s", path, strerror(errno));
-		free(path);
-		return status;
+	if (!status && f->is_pattern) {
+		n = choose_hosts(f, rows, host);
+		if (!n)
+			status = cli_error(-ENOENT, "the server has no capture %s of %s",
+					   f->capture, f->host);
 	}
-	trace = cli_format("%s/trace", path);
-	status = fetch(f, trace, &rows);
-	if (!status)
-		status = use(f, what, trace);
-	kl_record_discard(trace);
-	rmdir(path);
+	if (!status && !mkdtemp(path))
+		status = cli_error(-errno, "%s: %s", path, strerror(errno));
+	if (!status) {
+		status = fetch_all(f, what, path, host, n);
+		rmdir(path);
+	}
 	json_decref(rows);
-	free(trace);
 	free(path);
 	return status;
 }
@@ -271,7 +352,9 @@ static void take_names(struct fleet *f, const struct cli_parser *parser)
 	f->host = parser->words[1];
 	if (n > 2)
 		f->capture = cli_format("%s", parser->words[2]);
-	if (!cli_fleet_is_name(f->host) || (f->capture && !cli_fleet_is_name(f->capture)))
+	f->is_pattern = !strcmp(parser->words[0], "view") && strpbrk(f->host, ",*?[");
+	if ((!f->is_pattern && !cli_fleet_is_name(f->host)) ||
+	    (f->capture && !cli_fleet_is_name(f->capture)))
 		cli_usage_error(f->self, "a host or capture has only letters, digits, - and _");
 	if (parser->n_before >= 0)
 		f->rest = parser->words + n;
@@ -333,11 +416,12 @@ const struct cli_command_ops cmd_fleet = {
 	.options = options,
 	.text = "ls lists captures, newest last; status asks hosts; freeze requests a capture\n"
 		"of all hosts at once. get, view and why fetch a capture, the last one of HOST if none is\n"
-		"given; options of view and why follow --. create makes the server's stream.\n"
+		"given; options of view and why follow --. view shows several hosts, such as 'db*,web1',\n"
+		"on one timeline, with how far their clocks are apart. create makes the server's stream.\n"
 		"\n"
 		"  kernlens fleet ls --server tls://collector:4222 --login-file operator\n"
 		"  kernlens fleet freeze --hosts 'db*,web1' --reason 'slow checkout'\n"
 		"  kernlens fleet get db1 20261130T003622-5f3a9c1e2b -o trace\n"
-		"  kernlens fleet view db1; kernlens fleet why db1 -- -p 4711\n",
+		"  kernlens fleet view 'db*,web1'; kernlens fleet why db1 -- -p 4711\n",
 	.exec = exec_fleet,
 };

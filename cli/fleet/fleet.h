@@ -39,7 +39,7 @@ enum {
  * @has_server: the server is among them
  */
 struct cli_fleet_words {
-	char *word[64];
+	char *word[160];
 	size_t n;
 	bool has_server;
 };

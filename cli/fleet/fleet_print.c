@@ -42,10 +42,25 @@ json_t *cli_fleet_sort(json_t *rows)
 	return sorted;
 }
 
+const char *cli_fleet_clock(char text[CLI_FLEET_CLOCK_MAX], const json_t *about)
+{
+	const json_t *clock = json_object_get(about, "clock");
+	char error[CLI_NUMBER_MAX];
+
+	if (!json_is_object(clock))
+		return "unknown";
+	if (!json_is_true(json_object_get(clock, "synchronized")))
+		return "not synchronized";
+	snprintf(text, CLI_FLEET_CLOCK_MAX, "within %s",
+		 cli_print_time(error, cli_json_get_number(clock, "max_error_ns")));
+	return text;
+}
+
 static void add_capture(struct cli_table *table, const json_t *row)
 {
 	const json_t *about = json_object_get(row, "about");
-	char time[CLI_NUMBER_MAX], bytes[CLI_NUMBER_MAX], number[CLI_NUMBER_MAX];
+	char time[CLI_NUMBER_MAX], bytes[CLI_NUMBER_MAX], number[CLI_NUMBER_MAX],
+		clock[CLI_FLEET_CLOCK_MAX];
 	uint64_t lost = cli_json_get_number(about, "lost") + cli_json_get_number(about, "unstored");
 
 	cli_table_add(table, "%s", cli_print_wall(time, cli_json_get_number(about, "frozen_ns")));
@@ -58,6 +73,7 @@ static void add_capture(struct cli_table *table, const json_t *row)
 		      !json_is_true(json_object_get(row, "whole"))	  ? "arriving" :
 		      json_is_true(json_object_get(about, "interrupted")) ? "cut short" :
 									    "whole");
+	cli_table_add(table, "%s", cli_fleet_clock(clock, about));
 	cli_table_add(table, "%s", clean(cli_json_get_text(about, "reason")));
 }
 
@@ -67,7 +83,7 @@ int cli_fleet_print_captures(json_t *rows)
 
 	if (cli_settings.json)
 		return cli_json_write(json_pack("{s:O}", "captures", rows));
-	table = cli_table_create("TIME|HOST|CAPTURE|>SIZE|>RECORDS|>LOST|STATE|REASON");
+	table = cli_table_create("TIME|HOST|CAPTURE|>SIZE|>RECORDS|>LOST|STATE|CLOCK|REASON");
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		add_capture(table, json_array_get(rows, i));
 	cli_table_print(table, stdout, 0);

@@ -6,6 +6,13 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "../base/numbers.h"
+
+#define CLI_FLEET_CLOCK_MAX (CLI_NUMBER_MAX + 8)
+
+/* What a capture says of its host's clock: "within 1.2 ms", "not synchronized" or "unknown". */
+const char *cli_fleet_clock(char text[CLI_FLEET_CLOCK_MAX], const json_t *about);
+
 /* When a capture was taken; 0: unknown. */
 uint64_t cli_fleet_time(const json_t *row);
 

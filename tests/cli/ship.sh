@@ -89,6 +89,7 @@ for host in web1 db1 db2; do
 	check "$host's capture arrives" wait_until arrived $host 1
 done
 fleet ls --json
+json "each says what its clock is" 'all(.captures[]; .about.clock | (.synchronized == false) and (.max_error_ns > 0))'
 json "with one ID and the reason" \
 	"[.captures[] | select(.capture == \"$capture\" and .about.reason == \"slow checkout\")] | length == 3"
 json "and records, none lost" 'all(.captures[]; .about.records > 0 and .about.lost == 0 and .about.refused == 0)'
@@ -107,6 +108,17 @@ check "is a trace" "$kernlens" report "web1-$capture"
 fleet view web1
 expect "view makes a page" 0
 check "which is there" test -s "web1-$capture.html"
+fleet view 'web*,db*' "$capture" --json
+expect "view shows several hosts" 0
+json "those that match" '([.machines[].host] | sort) == ["db1", "db2", "web1"]'
+json "and what is known of their clocks" '(.clocks | length == 3) and all(.machines[]; .clock.synchronized == false)'
+json "which is nothing" 'all(.clocks[]; .least_ahead_ns == null and .most_ahead_ns == null)'
+check "on a page with the name of the capture" test -s "$capture.html"
+kl fleet view 'web*,db*' --server $url -- -o latest.html
+expect "the last capture, with options of view" 0
+says err 'how far the clocks of .* are apart is unknown' "and says so in words"
+fleet view 'nosuch*' "$capture"
+expect "none that matches" 1
 kl fleet why web1 --server $url -- -p $web1
 expect "why explains it" 0
 says out '%'
