@@ -2,6 +2,7 @@
 #
 # all      the module and the example of a handler for both kernels, the library and the command
 # demo     record a real workload in a virtual machine and show what it did
+# demo-fleet  three machines, an alarm, and one timeline of what they recorded
 # test     everything that is tested; `check` is part of it
 # test-debug  the suites that run in a kernel on one with checkers (KASAN, lockdep,
 #          kmemleak), and every allocation of the module failing once; builds that
@@ -120,7 +121,7 @@ module-%: $(CACHE)/%/release
 # On all processors, unless whoever called make has said how many.
 ALL_CPUS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-demo test test-debug test-kcsan test-long bench vm kernels: | $(CACHE)/qemu/version
+demo demo-fleet test test-debug test-kcsan test-long bench vm kernels: | $(CACHE)/qemu/version
 test-long: | $(CACHE)/bochs/version
 
 demo:
@@ -128,6 +129,12 @@ demo:
 	scripts/deps build vm test
 	$(MAKE) -s --no-print-directory $(ALL_CPUS) all
 	scripts/demo
+
+demo-fleet:
+	echo "kernlens: installing packages that are missing, and building; a few minutes the first time"
+	scripts/deps build vm demo-fleet
+	$(MAKE) -s --no-print-directory $(ALL_CPUS) module-6.12 command
+	scripts/demo-fleet
 
 test:
 	scripts/deps build vm test fleet check bench page
@@ -307,5 +314,5 @@ test-programs: $(UNIT_TESTS) kernel-tests event-tests cli-tests block-tests cras
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all library command modules kernels demo test test-debug test-kcsan test-long check bench vm test-programs install \
+.PHONY: all library command modules kernels demo demo-fleet test test-debug test-kcsan test-long check bench vm test-programs install \
 	install-folders install-module uninstall packages clean
