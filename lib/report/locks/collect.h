@@ -133,6 +133,20 @@ typedef bool (*kl_locks_inner_fn)(const struct kl_frame *frame, struct kl_lock_n
 const struct kl_lock_name *kl_locks_function(struct kl_locks *locks, uint32_t stack,
 					     kl_locks_inner_fn is_inner);
 
+/* Of functions that take locks of the kernel. */
+bool kl_contention_is_inner(const struct kl_frame *frame, struct kl_lock_name *unused);
+
+/* Note the names of tasks that an event has. Returns 0 or -ENOMEM. */
+int kl_locks_learn_names(struct kl_locks *locks, const struct kl_event *event);
+
+/* The bucket of a histogram for a time. */
+unsigned int kl_locks_bucket(uint64_t ns);
+
+/* What a wait has of a key, and what a row that consists of such waits stands for. */
+uint64_t kl_locks_key_of(const struct kl_lock_wait *wait, enum kl_lock_key by);
+void kl_locks_describe(struct kl_locks *locks, struct kl_lock_row *row,
+		       const struct kl_lock_wait *wait, enum kl_lock_key by);
+
 /* The command name of a thread, or NULL. */
 const char *kl_locks_comm(struct kl_locks *locks, int32_t tid);
 

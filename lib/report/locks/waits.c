@@ -90,7 +90,7 @@ static int set_comm(struct kl_locks *locks, int64_t tid, const char *comm)
 	return 0;
 }
 
-static int learn_names(struct kl_locks *locks, const struct kl_event *event)
+int kl_locks_learn_names(struct kl_locks *locks, const struct kl_event *event)
 {
 	int error = event->task.tid ? set_comm(locks, event->task.tid, event->task.comm) : 0;
 
@@ -155,7 +155,7 @@ void kl_locks_begin(struct kl_lock_pending *pending, const struct kl_event *even
 	pending->wait.pid = event->task.pid;
 }
 
-static unsigned int bucket_of(uint64_t ns)
+unsigned int kl_locks_bucket(uint64_t ns)
 {
 	unsigned int bits = ns ? 64 - (unsigned int)__builtin_clzll(ns) : 0;
 
@@ -200,7 +200,7 @@ int kl_locks_finish(struct kl_locks *locks, struct kl_lock_pending *pending, uin
 		locks->sum = grown;
 		locks->sum[before] = (struct kl_lock_sum){ 0 };
 	}
-	one.bucket[bucket_of(lasted)] = 1;
+	one.bucket[kl_locks_bucket(lasted)] = 1;
 	add_sum(&locks->sum[number], &one);
 	locks->counts.waits++;
 	locks->counts.ns += lasted;
@@ -209,7 +209,7 @@ int kl_locks_finish(struct kl_locks *locks, struct kl_lock_pending *pending, uin
 
 int kl_locks_add(struct kl_locks *locks, const struct kl_event *event)
 {
-	int error = learn_names(locks, event);
+	int error = kl_locks_learn_names(locks, event);
 
 	if (!locks->counts.first_ns)
 		locks->counts.first_ns = event->ns;
@@ -257,7 +257,7 @@ static uint64_t key_of_lock(const struct kl_lock_wait *wait)
 	return wait->space ? kl_hash_bytes(what, &wait->space, sizeof(wait->space)) : what;
 }
 
-static uint64_t key_of(const struct kl_lock_wait *wait, enum kl_lock_key by)
+uint64_t kl_locks_key_of(const struct kl_lock_wait *wait, enum kl_lock_key by)
 {
 	switch (by) {
 	case KL_LOCKS_BY_LOCK:
@@ -321,8 +321,8 @@ static void describe_lock(struct kl_locks *locks, struct kl_lock_row *row,
 	row->name = named ? named->symbol : NULL;
 }
 
-static void describe(struct kl_locks *locks, struct kl_lock_row *row,
-		     const struct kl_lock_wait *wait, enum kl_lock_key by)
+void kl_locks_describe(struct kl_locks *locks, struct kl_lock_row *row,
+		       const struct kl_lock_wait *wait, enum kl_lock_key by)
 {
 	row->type = wait->type;
 	switch (by) {
@@ -387,15 +387,15 @@ struct kl_lock_row *kl_locks_rows(struct kl_locks *locks, enum kl_lock_key by,
 		const struct kl_lock_wait *wait =
 			(const struct kl_lock_wait *)locks->waits.element + i;
 
-		if (within != KL_LOCKS_KEYS && key_of(wait, within) != key)
+		if (within != KL_LOCKS_KEYS && kl_locks_key_of(wait, within) != key)
 			continue;
-		row = row_of(&keys, &rows, &room, key_of(wait, by));
+		row = row_of(&keys, &rows, &room, kl_locks_key_of(wait, by));
 		if (!row) {
 			error = -ENOMEM;
 			break;
 		}
 		if (!row->sum.waits)
-			describe(locks, row, wait, by);
+			kl_locks_describe(locks, row, wait, by);
 		add_sum(&row->sum, &locks->sum[i]);
 	}
 	*n = keys.n;
