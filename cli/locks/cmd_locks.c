@@ -47,7 +47,7 @@ static const struct cli_option options[] = {
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
 	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
-	{ KEY_BY, "by", "KEY", "lock (default), type, function, process, owner, stack" },
+	{ KEY_BY, "by", "KEY", "lock (default), type, class, function, process, owner, stack" },
 	{ KEY_TOP, "top", "NUMBER", "rows of the table (20); 0: all" },
 	{ KEY_HISTOGRAM, "histogram", NULL, "also print how long waits were" },
 	{ KEY_ONLY, "only", "KIND", "only locks of the kernel, or of programs" },
@@ -100,6 +100,8 @@ static int read_trace(struct locks_run *lr, struct kl_trace *trace)
 	report->stacks = kl_schema_stacks(kl_trace_schema(trace));
 	if (!report->locks)
 		return cli_library_error(-errno, NULL);
+	if (!lr->input && lr->kernel)
+		kl_locks_use_memory(report->locks);
 	while (!error && kl_trace_next(trace, &item) > 0) {
 		if (item.kind == KL_ITEM_LOSS) {
 			report->lost += item.loss->records;
@@ -130,7 +132,7 @@ static int print_holds(const struct locks_run *lr, struct kl_trace *trace)
 {
 	if (lr->input && !cli_settings.json)
 		cli_start_pager();
-	return cli_lock_holds_print(trace, &lr->recording, &lr->report,
+	return cli_lock_holds_print(trace, lr->input ? NULL : &lr->recording, &lr->report,
 				    lr->input ? stdout : stderr);
 }
 
@@ -177,7 +179,8 @@ static void take_key(struct locks_run *lr, const struct cli_parser *parser)
 			return;
 		}
 	cli_usage_error(parser->command,
-			"--by: \"%s\" is not lock, type, function, process, owner or stack",
+			"--by: \"%s\" is not lock, type, class, function, process, owner "
+			"or stack",
 			parser->arg);
 }
 
@@ -368,6 +371,11 @@ const struct cli_command_ops cmd_locks = {
 		"  kernlens locks -a --duration 10\n"
 		"  kernlens locks -- make -j8\n"
 		"  kernlens locks -p 1234 --duration 5 --by stack\n"
+		"\n"
+		"With --holds, shows how often locks of the kernel are taken, how long they are\n"
+		"held, and who holds those that others wait for.\n"
+		"\n"
+		"  kernlens locks -a --holds sleeping --duration 5\n"
 		"\n"
 		"With --module, shows what is wrong with how a module takes and releases locks,\n"
 		"and how long it holds them.\n"

@@ -81,7 +81,8 @@ static int read_events(struct report *r, struct kl_trace *trace,
 			kl_lock_holds_add_loss(r->holds);
 		} else {
 			error = kl_lock_holds_add(r->holds, item.event,
-						  cli_recording_is_own(recording, item.event));
+						  recording && cli_recording_is_own(recording,
+										    item.event));
 		}
 	}
 	return error;
@@ -451,6 +452,8 @@ int cli_lock_holds_print(struct kl_trace *trace, const struct cli_recording *rec
 	r.holds = kl_lock_holds_create(kl_trace_schema(trace));
 	if (!r.holds)
 		return cli_library_error(-errno, NULL);
+	if (recording)
+		kl_lock_holds_use_memory(r.holds);
 	error = read_events(&r, trace, recording);
 	if (error)
 		status = cli_library_error(error, NULL);

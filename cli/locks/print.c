@@ -14,12 +14,14 @@ const char *const cli_locks_keys[KL_LOCKS_KEYS] = {
 	[KL_LOCKS_BY_LOCK] = "lock",	     [KL_LOCKS_BY_TYPE] = "type",
 	[KL_LOCKS_BY_FUNCTION] = "function", [KL_LOCKS_BY_PROCESS] = "process",
 	[KL_LOCKS_BY_OWNER] = "owner",	     [KL_LOCKS_BY_STACK] = "stack",
+	[KL_LOCKS_BY_CLASS] = "class",
 };
 
 const char *const cli_locks_heads[KL_LOCKS_KEYS] = {
 	[KL_LOCKS_BY_LOCK] = "LOCK",	     [KL_LOCKS_BY_TYPE] = "TYPE",
 	[KL_LOCKS_BY_FUNCTION] = "TAKEN IN", [KL_LOCKS_BY_PROCESS] = "WAITING",
 	[KL_LOCKS_BY_OWNER] = "HELD BY",     [KL_LOCKS_BY_STACK] = "TAKEN IN",
+	[KL_LOCKS_BY_CLASS] = "CLASS",
 };
 
 /* Whatever is not the key of the rows is a column that says what most of a row's time was. */
@@ -48,10 +50,18 @@ char *cli_locks_name(const struct kl_lock_row *row, enum kl_lock_key by)
 			return cli_format("%s at 0x%llx in process %d",
 					  kl_lock_type_name(row->type, false),
 					  (unsigned long long)row->address, row->id);
+		if (row->member)
+			return cli_format("%s at 0x%llx (%s)", kl_lock_type_name(row->type, false),
+					  (unsigned long long)row->address, row->member);
 		if (row->address)
 			return cli_format("%s at 0x%llx", kl_lock_type_name(row->type, false),
 					  (unsigned long long)row->address);
 		return cli_format("%s", kl_lock_type_name(row->type, false));
+	case KL_LOCKS_BY_CLASS:
+		return cli_format("%s (%s)",
+				  row->name ? cli_clean_text(row->name, strlen(row->name)) :
+					      "unknown",
+				  kl_lock_type_name(row->type, false));
 	case KL_LOCKS_BY_TYPE:
 		return cli_format("%s", kl_lock_type_name(row->type, true));
 	case KL_LOCKS_BY_PROCESS:
@@ -263,7 +273,9 @@ void cli_locks_add_identity(json_t *to, const struct kl_stacks *stacks,
 
 	json_object_set_new(to, cli_locks_keys[by], cli_json_text(text));
 	free(text);
-	if (by == KL_LOCKS_BY_LOCK)
+	if (by == KL_LOCKS_BY_LOCK && row->member)
+		json_object_set_new(to, "member", json_string(row->member));
+	if (by == KL_LOCKS_BY_LOCK || by == KL_LOCKS_BY_CLASS)
 		json_object_set_new(to, "type", json_string(kl_lock_type_name(row->type, false)));
 	if (by == KL_LOCKS_BY_LOCK && row->id)
 		json_object_set_new(to, "pid", json_integer(row->id));

@@ -23,7 +23,18 @@ json "each waits for the other" "$first as \$a | $second as \$b |"'
 	($row.clashes | map(select(.owner_tid == $a or .owner_tid == $b)) | map(.ns) | add) > 0.9 * $row.waited_ns'
 json "the stack traces of both are there" '[.rows[] | select(.lock | startswith("rwsem at 0x"))][0].clashes[0] |
 	([.frames[].symbol] | index("vfs_write")) and ([.owner_frames[].symbol] | index("vfs_write"))'
+json "the lock is named as the member of a struct" '[.rows[] | select(.lock | startswith("rwsem at 0x"))][0].member |
+	test("^[a-z_]+\\.vfs_inode\\.i_rwsem$")'
 json "all acquisitions are in the rows" '.taken == ([.rows[].taken] | add) or (.rows | length) == 20'
+
+kl locks --json --holds all --by class --top 0 -o classes -- sh -c 'ls -l /usr/lib >&2; exec true'
+expect "locks by their class" 0
+json "members of structs" '[.rows[].class] | contains(["mm_struct.mmap_lock (rwsem)"]) and contains(["dentry.d_lockref.lock (spinlock)"]) and
+	contains(["task_struct.alloc_lock (spinlock)"])'
+json "each of its own type" '[.rows[] | select(.class | startswith("dentry."))] | all(.[]; .type == "spinlock")'
+kl locks --json --by class -i classes
+json "and later, where they were taken first" '[.rows[].class] | all(.[]; startswith("dentry.") | not) and
+	any(.[]; startswith("first taken in "))'
 
 # A module whose use of locks is known; a kernel that checks locks would end.
 if [[ ! -e /proc/lockdep ]]; then

@@ -158,6 +158,12 @@ int kl_lock_holds_add(struct kl_lock_holds *holds, const struct kl_event *event,
 void kl_lock_holds_add_loss(struct kl_lock_holds *holds);
 
 /**
+ * kl_lock_holds_use_memory - name locks in allocated memory, as kl_locks_use_memory()
+ * @holds: holds, of a trace that has just been recorded
+ */
+void kl_lock_holds_use_memory(struct kl_lock_holds *holds);
+
+/**
  * kl_lock_holds_counts - what the acquisitions are made from
  * @holds: holds, complete
  *

@@ -117,9 +117,9 @@ struct kl_lock_hold_row *kl_lock_holds_rows(struct kl_lock_holds *holds, enum kl
 		const struct kl_lock_wait *place =
 			(const struct kl_lock_wait *)holds->places.element + i;
 
-		if (within != KL_LOCKS_KEYS && kl_locks_key_of(place, within) != key)
+		if (within != KL_LOCKS_KEYS && kl_locks_key_of(holds->locks, place, within) != key)
 			continue;
-		row = row_of(&keys, &rows, &room, kl_locks_key_of(place, by));
+		row = row_of(&keys, &rows, &room, kl_locks_key_of(holds->locks, place, by));
 		if (!row) {
 			error = -ENOMEM;
 			break;
@@ -187,7 +187,7 @@ struct kl_lock_clash *kl_lock_holds_clashes(struct kl_lock_holds *holds, enum kl
 			clashes = NULL;
 			break;
 		}
-		if (by != KL_LOCKS_KEYS && kl_locks_key_of(&place, by) != key)
+		if (by != KL_LOCKS_KEYS && kl_locks_key_of(holds->locks, &place, by) != key)
 			continue;
 		clashes[(*n)++] = (struct kl_lock_clash){
 			.address = pair->address,

@@ -205,6 +205,11 @@ void kl_lock_holds_add_loss(struct kl_lock_holds *holds)
 	kl_hold_forget(holds, false);
 }
 
+void kl_lock_holds_use_memory(struct kl_lock_holds *holds)
+{
+	kl_locks_use_memory(holds->locks);
+}
+
 const struct kl_lock_holds_counts *kl_lock_holds_counts(struct kl_lock_holds *holds)
 {
 	kl_hold_forget(holds, true);
