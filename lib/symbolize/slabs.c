@@ -140,6 +140,9 @@ static uint32_t struct_of(const struct kl_btf *btf, const char *cache, uint32_t 
 	int type = kl_btf_find(btf, cache, KL_BTF_BIT(KL_BTF_STRUCT));
 	char name[2 * NAME_MAX_BYTES];
 
+	/* The end of a struct may be left out of its objects, as that of task_struct. */
+	if (type >= 0)
+		return (uint32_t)type;
 	for (size_t i = 0; i < KL_ARRAY_SIZE(others) && type < 0; i++)
 		if (!strcmp(others[i].cache, cache))
 			type = kl_btf_find(btf, others[i].name, KL_BTF_BIT(KL_BTF_STRUCT));
