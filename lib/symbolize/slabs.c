@@ -260,7 +260,9 @@ static int read_layout(struct kl_slabs *o, const struct kl_symbols *symbols)
 	if (!o->btf)
 		return -errno;
 	type = kl_btf_find(o->btf, "page", KL_BTF_BIT(KL_BTF_STRUCT));
-	if (type < 0 || !find_offset(o->btf, "page", "compound_head", &o->head_at) ||
+	if (type < 0 ||
+	    (!find_offset(o->btf, "page", "compound_head", &o->head_at) &&
+	     !find_offset(o->btf, "page", "compound_info", &o->head_at)) ||
 	    !find_offset(o->btf, "slab", "slab_cache", &o->cache_at) ||
 	    !kl_symbols_lookup(symbols, "page_offset_base", &page_offset) ||
 	    !kl_symbols_lookup(symbols, "vmemmap_base", &vmemmap) ||
@@ -316,9 +318,12 @@ static const struct cache *find_cache(const struct kl_slabs *o, uint64_t address
 
 	if (address < o->page_offset || !read_word(o, page + o->head_at, &head))
 		return NULL;
-	/* Of all but the first of several pages, it is the first one's address plus one. */
+	/*
+	 * Of all but the first of several pages, this is the first one's address plus one or, in newer
+	 * kernels, a mask for this page's address.
+	 */
 	if (head & 1)
-		page = head - 1;
+		page = head > page ? page & head : head - 1;
 	if (page < o->vmemmap || !read_word(o, page + o->cache_at, &key.address))
 		return NULL;
 	cache = bsearch(&key, o->cache, o->caches, sizeof(*o->cache), compare_caches);
