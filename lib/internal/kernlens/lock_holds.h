@@ -193,8 +193,7 @@ struct kl_lock_hold_row *kl_lock_holds_rows(struct kl_lock_holds *holds, enum kl
  * @key: that of the row
  * @n: out: number of them
  *
- * Returns an array, longest time first, to be freed with free(); NULL with errno ENOMEM, or without
- * any.
+ * Returns an array, longest time first, to be freed with free(); NULL with errno ENOMEM.
  */
 struct kl_lock_clash *kl_lock_holds_clashes(struct kl_lock_holds *holds, enum kl_lock_key by,
 					    uint64_t key, size_t *n);

@@ -177,15 +177,20 @@ struct kl_lock_clash *kl_lock_holds_clashes(struct kl_lock_holds *holds, enum kl
 	struct kl_lock_clash *clashes = malloc((holds->pairs.n + 1) * sizeof(*clashes));
 
 	*n = 0;
-	for (size_t i = 0; i < holds->pairs.n && clashes; i++) {
+	if (!clashes) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	for (size_t i = 0; i < holds->pairs.n; i++) {
 		const struct kl_hold_pair *pair =
 			(const struct kl_hold_pair *)holds->pairs.element + i;
 		struct kl_lock_wait place;
 
 		if (place_of(holds, pair, &place)) {
 			free(clashes);
-			clashes = NULL;
-			break;
+			*n = 0;
+			errno = ENOMEM;
+			return NULL;
 		}
 		if (by != KL_LOCKS_KEYS && kl_locks_key_of(holds->locks, &place, by) != key)
 			continue;
@@ -200,11 +205,6 @@ struct kl_lock_clash *kl_lock_holds_clashes(struct kl_lock_holds *holds, enum kl
 			.ns = holds->pair_sum[i].ns,
 			.worst_ns = holds->pair_sum[i].worst_ns,
 		};
-	}
-	if (!clashes) {
-		*n = 0;
-		errno = ENOMEM;
-		return NULL;
 	}
 	if (*n)
 		qsort(clashes, *n, sizeof(*clashes), longest_clash_first);
