@@ -161,9 +161,11 @@ static void print_table(const struct report *r, const struct kl_lock_hold_row *r
 	for (size_t i = 0; i < n; i++) {
 		const struct kl_lock_hold_sum *sum = &rows[i].sum;
 		const uint64_t ended = sum->taken - sum->unknown;
-		char *names[] = { cli_locks_name(&rows[i].row, by), most_of(r, &rows[i], other),
-				  owners ? most_owned(r, &rows[i]) : NULL };
+		char *names[3];
 
+		names[0] = cli_locks_name(&rows[i].row, by);
+		names[1] = most_of(r, &rows[i], other);
+		names[2] = owners ? most_owned(r, &rows[i]) : NULL;
 		cli_table_add(table, "%s", cli_print_count(text, sum->taken));
 		cli_table_add(table, "%s", cli_print_count(text, sum->contended));
 		cli_table_add(table, "%s", cli_print_ns(text, sum->waited_ns));

@@ -19,7 +19,8 @@ int cli_lock_holds_select(struct cli_select *select, const struct cli_command *c
 /**
  * cli_lock_holds_print - print what locks were taken, waited for and held
  * @trace: read from its start to its end
- * @recording: that has just made it, to leave out what kernlens itself did; NULL: it was recorded earlier
+ * @recording: that has just made it, to leave out what kernlens itself did; NULL: it was recorded
+ *             earlier
  * @how: grouping, number of rows, histogram
  * @file: for text
  *

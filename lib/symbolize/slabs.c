@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names what is in objects that the kernel has allocated. An address leads to its page, and from there
- * to the slab cache; the cache has the name and the size of its objects; the kernel's types (BTF) have
- * the member at an offset. Reads /proc/kcore and writes nothing.
+ * Names what is in objects that the kernel has allocated. An address leads to its page, and from
+ * there to the slab cache; the cache has the name and the size of its objects; the kernel's types
+ * (BTF) have the member at an offset. Reads /proc/kcore and writes nothing.
  */
 #include <elf.h>
 #include <errno.h>
@@ -319,8 +319,8 @@ static const struct cache *find_cache(const struct kl_slabs *o, uint64_t address
 	if (address < o->page_offset || !read_word(o, page + o->head_at, &head))
 		return NULL;
 	/*
-	 * Of all but the first of several pages, this is the first one's address plus one or, in newer
-	 * kernels, a mask for this page's address.
+	 * Of all but the first of several pages, this is the first one's address plus one or, in
+	 * newer kernels, a mask for this page's address.
 	 */
 	if (head & 1)
 		page = head > page ? page & head : head - 1;

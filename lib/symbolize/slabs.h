@@ -17,11 +17,10 @@ struct kl_slabs *kl_slabs_open(void);
 void kl_slabs_close(struct kl_slabs *slabs);
 
 /*
- * Append the name of the member at an address, "STRUCT.MEMBER.MEMBER", if the address is in an object
- * of a slab cache whose struct is known, and the member is of one of the types. It is the object that
- * is there now. @types: names of structs or typedefs,
- * separated by commas. Returns whether it was appended. Sets
- * no error text.
+ * Append the name of the member at an address, "STRUCT.MEMBER.MEMBER", if the address is in an
+ * object of a slab cache whose struct is known, and the member is of one of the types. It is the
+ * object that is there now. @types: names of structs or typedefs, separated by commas. Returns
+ * whether it was appended. Sets no error text.
  */
 bool kl_slabs_name(const struct kl_slabs *slabs, uint64_t address, const char *types,
 		   struct kl_buffer *name);

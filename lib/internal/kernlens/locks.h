@@ -52,7 +52,7 @@ enum kl_lock_key {
 	KL_LOCKS_BY_PROCESS, /* the one that waits */
 	KL_LOCKS_BY_OWNER, /* the thread that held the lock */
 	KL_LOCKS_BY_STACK, /* of the task that waits */
-	KL_LOCKS_BY_CLASS, /* the member that a lock is in its struct, or where it was taken first */
+	KL_LOCKS_BY_CLASS, /* the member of a struct, or where the lock was taken first */
 	KL_LOCKS_KEYS,
 };
 
@@ -78,7 +78,8 @@ struct kl_lock_sum {
  * struct kl_lock_row - waits that have the same key
  * @key: to be passed to kl_locks_rows(); the id of a stack trace, KL_LOCKS_BY_STACK
  * @name: of the lock, the function or the task; NULL if unknown. Valid as long as the locks
- * @member: KL_LOCKS_BY_LOCK: "STRUCT.MEMBER" that it is in allocated memory of the kernel; NULL: unknown
+ * @member: KL_LOCKS_BY_LOCK: "STRUCT.MEMBER" that it is in allocated memory of the kernel; NULL:
+ *          unknown
  * @address: of the lock, KL_LOCKS_BY_LOCK; 0 if unknown
  * @type: KL_LOCKS_BY_LOCK, KL_LOCKS_BY_CLASS (of the first wait) and KL_LOCKS_BY_TYPE
  * @id: pid or tid, KL_LOCKS_BY_PROCESS and KL_LOCKS_BY_OWNER; 0 if unknown. KL_LOCKS_BY_LOCK: the

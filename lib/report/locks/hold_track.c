@@ -248,8 +248,8 @@ int kl_hold_wait(struct kl_lock_holds *holds, uint64_t address, const struct kl_
 }
 
 /*
- * @hold has, or had, the lock, so those that exclude it do not have it: a try has failed, and others
- * wait, or have released it where this was not seen.
+ * @hold has, or had, the lock, so those that exclude it do not have it: a try has failed, and
+ * others wait, or have released it where this was not seen.
  */
 static int exclude_others(struct kl_lock_holds *holds, struct kl_held_lock *lock,
 			  const struct kl_hold *hold)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Decodes the entries of the kernel's locking functions and the tracepoints of contention. The rules
- * are in docs/design/locks.md.
+ * Decodes the entries of the kernel's locking functions and the tracepoints of contention. The
+ * rules are in docs/design/locks.md.
  */
 #include <errno.h>
 #include <stdlib.h>
