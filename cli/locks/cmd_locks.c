@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kernlens locks: which locks of the kernel and of programs tasks wait for, or with --module, how
- * a module uses locks. Records the waits, or the calls, into a trace, which is removed unless -o
- * names it, and prints it as `-i TRACE` prints one that exists.
+ * a module uses locks, or with --holds, how often locks are taken and how long they are held.
+ * Records the events into a trace, which is removed unless -o names it, and prints it as
+ * `-i TRACE` prints one that exists.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "../base/numbers.h"
 #include "../base/output.h"
 #include "../session/recording.h"
+#include "holds.h"
 #include "print.h"
 #include "use.h"
 
@@ -24,6 +26,7 @@ enum {
 	KEY_LONGER,
 	KEY_ONLY,
 	KEY_CONDITIONS,
+	KEY_HOLDS,
 };
 
 enum {
@@ -44,12 +47,14 @@ static const struct cli_option options[] = {
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
 	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
-	{ KEY_BY, "by", "KEY", "lock (default), type, function, process, owner, stack" },
+	{ KEY_BY, "by", "KEY", "lock (default), type, class, function, process, owner, stack" },
 	{ KEY_TOP, "top", "NUMBER", "rows of the table (20); 0: all" },
 	{ KEY_HISTOGRAM, "histogram", NULL, "also print how long waits were" },
 	{ KEY_ONLY, "only", "KIND", "only locks of the kernel, or of programs" },
 	{ KEY_CONDITIONS, "conditions", NULL,
 	  "also waits for conditions, barriers and threads to end" },
+	{ KEY_HOLDS, "holds", "TYPES",
+	  "also how often and how long held: mutex, rwsem ..., sleeping, all" },
 	{ KEY_MODULE, "module", "NAME",
 	  "what this module does with locks, and what is wrong with it" },
 	{ KEY_LONGER, "longer", "MS", "with --module: report locks held longer" },
@@ -64,7 +69,9 @@ static const struct cli_option options[] = {
  * @input: trace to print, NULL: record
  * @module: --module, or NULL
  * @longer_ms: --longer; 0: not given
- * @of_waits: an option for waits was given
+ * @holds: --holds: kinds of locks
+ * @of_waits: an option for waits was given, other than those that --holds has, too
+ * @of_rows: such an option
  * @kernel, @programs: whose locks
  * @conditions: --conditions
  */
@@ -74,7 +81,9 @@ struct locks_run {
 	const char *input;
 	const char *module;
 	uint64_t longer_ms;
+	unsigned int holds;
 	bool of_waits;
+	bool of_rows;
 	bool kernel, programs;
 	bool conditions;
 };
@@ -91,6 +100,8 @@ static int read_trace(struct locks_run *lr, struct kl_trace *trace)
 	report->stacks = kl_schema_stacks(kl_trace_schema(trace));
 	if (!report->locks)
 		return cli_library_error(-errno, NULL);
+	if (!lr->input && lr->kernel)
+		kl_locks_use_memory(report->locks);
 	while (!error && kl_trace_next(trace, &item) > 0) {
 		if (item.kind == KL_ITEM_LOSS) {
 			report->lost += item.loss->records;
@@ -116,6 +127,15 @@ static int print_use(const struct locks_run *lr, struct kl_trace *trace)
 	return cli_lock_use_print(trace, &how, lr->input ? stdout : stderr);
 }
 
+/* A trace that has been recorded with --holds. */
+static int print_holds(const struct locks_run *lr, struct kl_trace *trace)
+{
+	if (lr->input && !cli_settings.json)
+		cli_start_pager();
+	return cli_lock_holds_print(trace, lr->input ? NULL : &lr->recording, &lr->report,
+				    lr->input ? stdout : stderr);
+}
+
 static int print(void *context, const char *path)
 {
 	struct locks_run *lr = context;
@@ -124,6 +144,11 @@ static int print(void *context, const char *path)
 
 	if (trace && kl_lock_use_is_in(kl_trace_schema(trace))) {
 		status = print_use(lr, trace);
+		kl_trace_close(trace);
+		return status;
+	}
+	if (trace && kl_lock_holds_is_in(kl_trace_schema(trace))) {
+		status = print_holds(lr, trace);
 		kl_trace_close(trace);
 		return status;
 	}
@@ -154,7 +179,8 @@ static void take_key(struct locks_run *lr, const struct cli_parser *parser)
 			return;
 		}
 	cli_usage_error(parser->command,
-			"--by: \"%s\" is not lock, type, function, process, owner or stack",
+			"--by: \"%s\" is not lock, type, class, function, process, owner "
+			"or stack",
 			parser->arg);
 }
 
@@ -167,18 +193,28 @@ static void take_kind(struct locks_run *lr, const struct cli_parser *parser)
 				parser->arg);
 }
 
+static void take_holds(struct locks_run *lr, const struct cli_parser *parser)
+{
+	lr->holds = cli_lock_holds_kinds(parser->arg);
+	if (!lr->holds)
+		cli_usage_error(parser->command,
+				"--holds: \"%s\" is not a list of mutex, rwsem, rtmutex, "
+				"spinlock, rwlock, sleeping and all",
+				parser->arg);
+}
+
 static void take_option(struct locks_run *lr, const struct cli_parser *parser, int key)
 {
 	switch (key) {
 	case KEY_BY:
-		lr->of_waits = true;
+		lr->of_rows = true;
 		take_key(lr, parser);
 		break;
 	case KEY_TOP:
 		cli_take_number(parser, "--top", 1000000000, &lr->report.top);
 		break;
 	case KEY_HISTOGRAM:
-		lr->of_waits = true;
+		lr->of_rows = true;
 		lr->report.histogram = true;
 		break;
 	case 'o':
@@ -191,6 +227,9 @@ static void take_option(struct locks_run *lr, const struct cli_parser *parser, i
 	case KEY_CONDITIONS:
 		lr->of_waits = true;
 		lr->conditions = true;
+		break;
+	case KEY_HOLDS:
+		take_holds(lr, parser);
 		break;
 	case KEY_MODULE:
 		lr->module = parser->arg;
@@ -216,7 +255,7 @@ static int check_rights(struct locks_run *lr)
 
 	if (status || (may & needed) == needed)
 		return status;
-	if (lr->module || !lr->programs)
+	if (lr->module || lr->holds || !lr->programs)
 		return cli_error(-EPERM, "the kernel's locks require CAP_SYS_ADMIN");
 	lr->kernel = false;
 	return CLI_OK;
@@ -231,6 +270,52 @@ static void select_waits(const struct locks_run *lr, struct cli_select *select,
 	if (lr->programs)
 		cli_select_add(select, self, cli_format(PROGRAM_EVENTS));
 	cli_select_add(select, self, cli_format(NAMING_EVENTS));
+}
+
+static void select_module(struct locks_run *lr, struct cli_select *select,
+			  const struct cli_command *self)
+{
+	if (lr->of_waits || lr->of_rows)
+		cli_usage_error(self, "--by, --histogram, --only and --conditions are for "
+				      "waits, not for --module");
+	if (cli_select_has_tasks(select) && !select->all)
+		cli_usage_error(self, "--module records the calls of all tasks");
+	select->all = true;
+	cli_lock_use_select(select, self, lr->module);
+}
+
+/* What kernlens itself does while it records would be recorded, too, with no end. */
+static bool would_record_itself(const struct locks_run *lr, const struct cli_select *select,
+				const struct cli_parser *parser)
+{
+	return (lr->holds & ~KL_LOCK_SLEEPING) &&
+	       (select->all || (!parser->n_words && !cli_select_has_tasks(select)));
+}
+
+static int select_events(struct locks_run *lr, const struct cli_parser *parser)
+{
+	struct cli_select *select = &lr->recording.session.select;
+	const struct cli_command *self = parser->command;
+
+	if (lr->module && lr->holds)
+		cli_usage_error(self, "--module and --holds cannot be used together");
+	if (lr->module) {
+		select_module(lr, select, self);
+		return CLI_OK;
+	}
+	if (!lr->holds) {
+		select_waits(lr, select, self);
+		return CLI_OK;
+	}
+	if (lr->of_waits)
+		cli_usage_error(self, "--only and --conditions cannot be used with --holds");
+	if (lr->report.by == KL_LOCKS_BY_OWNER)
+		cli_usage_error(self, "--by owner is for waits, not for --holds");
+	if (would_record_itself(lr, select, parser))
+		cli_usage_error(self, "spinlocks and rwlocks are taken too often to record those "
+				      "of all tasks: use --holds sleeping, or select tasks");
+	cli_select_add(select, self, cli_format(NAMING_EVENTS));
+	return cli_lock_holds_select(select, self, lr->holds);
 }
 
 static int exec_locks(const struct cli_command *self, int argc, char **argv)
@@ -250,10 +335,10 @@ static int exec_locks(const struct cli_command *self, int argc, char **argv)
 	while ((key = cli_parse(&parser)))
 		if (!cli_select_option(select, &parser, key))
 			take_option(lr, &parser, key);
-	if (lr->input &&
-	    (parser.n_words || cli_select_has_tasks(select) || lr->recording.output || lr->module))
+	if (lr->input && (parser.n_words || cli_select_has_tasks(select) || lr->recording.output ||
+			  lr->module || lr->holds))
 		cli_usage_error(self, "-i prints a trace; it cannot be used with -o, --module, "
-				      "a selection of tasks or a command");
+				      "--holds, a selection of tasks or a command");
 	if (lr->input) {
 		status = print(lr, lr->input);
 		free(lr);
@@ -264,16 +349,10 @@ static int exec_locks(const struct cli_command *self, int argc, char **argv)
 		free(lr);
 		return status;
 	}
-	if (lr->module) {
-		if (lr->of_waits)
-			cli_usage_error(self, "--by, --histogram, --only and --conditions are for "
-					      "waits, not for --module");
-		if (cli_select_has_tasks(select) && !select->all)
-			cli_usage_error(self, "--module records the calls of all tasks");
-		select->all = true;
-		cli_lock_use_select(select, self, lr->module);
-	} else {
-		select_waits(lr, select, self);
+	status = select_events(lr, &parser);
+	if (status) {
+		free(lr);
+		return status;
 	}
 	if (parser.n_words)
 		select->words = parser.words;
@@ -292,6 +371,11 @@ const struct cli_command_ops cmd_locks = {
 		"  kernlens locks -a --duration 10\n"
 		"  kernlens locks -- make -j8\n"
 		"  kernlens locks -p 1234 --duration 5 --by stack\n"
+		"\n"
+		"With --holds, shows how often locks of the kernel are taken, how long they are\n"
+		"held, and who holds those that others wait for.\n"
+		"\n"
+		"  kernlens locks -a --holds sleeping --duration 5\n"
 		"\n"
 		"With --module, shows what is wrong with how a module takes and releases locks,\n"
 		"and how long it holds them.\n"

@@ -14,12 +14,14 @@ const char *const cli_locks_keys[KL_LOCKS_KEYS] = {
 	[KL_LOCKS_BY_LOCK] = "lock",	     [KL_LOCKS_BY_TYPE] = "type",
 	[KL_LOCKS_BY_FUNCTION] = "function", [KL_LOCKS_BY_PROCESS] = "process",
 	[KL_LOCKS_BY_OWNER] = "owner",	     [KL_LOCKS_BY_STACK] = "stack",
+	[KL_LOCKS_BY_CLASS] = "class",
 };
 
-static const char *const heads[KL_LOCKS_KEYS] = {
+const char *const cli_locks_heads[KL_LOCKS_KEYS] = {
 	[KL_LOCKS_BY_LOCK] = "LOCK",	     [KL_LOCKS_BY_TYPE] = "TYPE",
 	[KL_LOCKS_BY_FUNCTION] = "TAKEN IN", [KL_LOCKS_BY_PROCESS] = "WAITING",
 	[KL_LOCKS_BY_OWNER] = "HELD BY",     [KL_LOCKS_BY_STACK] = "TAKEN IN",
+	[KL_LOCKS_BY_CLASS] = "CLASS",
 };
 
 /* Whatever is not the key of the rows is a column that says what most of a row's time was. */
@@ -37,8 +39,7 @@ static char *task_name(const struct kl_lock_row *row)
 	return cli_format("%s-%d", cli_clean_text(row->name, strlen(row->name)), row->id);
 }
 
-/* What a row stands for; to be freed. */
-static char *name_of(const struct kl_lock_row *row, enum kl_lock_key by)
+char *cli_locks_name(const struct kl_lock_row *row, enum kl_lock_key by)
 {
 	switch (by) {
 	case KL_LOCKS_BY_LOCK:
@@ -49,10 +50,18 @@ static char *name_of(const struct kl_lock_row *row, enum kl_lock_key by)
 			return cli_format("%s at 0x%llx in process %d",
 					  kl_lock_type_name(row->type, false),
 					  (unsigned long long)row->address, row->id);
+		if (row->member)
+			return cli_format("%s at 0x%llx (%s)", kl_lock_type_name(row->type, false),
+					  (unsigned long long)row->address, row->member);
 		if (row->address)
 			return cli_format("%s at 0x%llx", kl_lock_type_name(row->type, false),
 					  (unsigned long long)row->address);
 		return cli_format("%s", kl_lock_type_name(row->type, false));
+	case KL_LOCKS_BY_CLASS:
+		return cli_format("%s (%s)",
+				  row->name ? cli_clean_text(row->name, strlen(row->name)) :
+					      "unknown",
+				  kl_lock_type_name(row->type, false));
 	case KL_LOCKS_BY_TYPE:
 		return cli_format("%s", kl_lock_type_name(row->type, true));
 	case KL_LOCKS_BY_PROCESS:
@@ -75,7 +84,7 @@ static char *most_of(const struct cli_locks *l, const struct kl_lock_row *row, e
 
 	if (!parts)
 		return cli_format("-");
-	name = name_of(&parts[0], by);
+	name = cli_locks_name(&parts[0], by);
 	if (n == 1 || !row->sum.ns)
 		text = cli_format("%s", name);
 	else
@@ -99,19 +108,19 @@ static void add_numbers(struct cli_table *table, const struct kl_lock_sum *sum)
 static void print_table(const struct cli_locks *l, const struct kl_lock_row *rows, size_t n,
 			FILE *file)
 {
-	char *columns = cli_format(">TOTAL|>WAITS|>MEAN|>WORST|%s", heads[l->by]), *text;
+	char *columns = cli_format(">TOTAL|>WAITS|>MEAN|>WORST|%s", cli_locks_heads[l->by]), *text;
 	struct cli_table *table;
 
 	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++)
 		if (details[i] != l->by) {
-			text = cli_format("%s|%s", columns, heads[details[i]]);
+			text = cli_format("%s|%s", columns, cli_locks_heads[details[i]]);
 			free(columns);
 			columns = text;
 		}
 	table = cli_table_create(columns);
 	for (size_t i = 0; i < n; i++) {
 		add_numbers(table, &rows[i].sum);
-		text = name_of(&rows[i], l->by);
+		text = cli_locks_name(&rows[i], l->by);
 		cli_table_add(table, "%s", text);
 		free(text);
 		for (size_t j = 0; j < sizeof(details) / sizeof(*details); j++) {
@@ -257,14 +266,16 @@ static json_t *json_numbers(const struct kl_lock_sum *sum)
 			 (json_int_t)sum->worst_ns, "buckets", buckets);
 }
 
-static void add_identity(json_t *to, const struct cli_locks *l, const struct kl_lock_row *row,
-			 enum kl_lock_key by)
+void cli_locks_add_identity(json_t *to, const struct kl_stacks *stacks,
+			    const struct kl_lock_row *row, enum kl_lock_key by)
 {
-	char *text = name_of(row, by);
+	char *text = cli_locks_name(row, by);
 
 	json_object_set_new(to, cli_locks_keys[by], cli_json_text(text));
 	free(text);
-	if (by == KL_LOCKS_BY_LOCK)
+	if (by == KL_LOCKS_BY_LOCK && row->member)
+		json_object_set_new(to, "member", json_string(row->member));
+	if (by == KL_LOCKS_BY_LOCK || by == KL_LOCKS_BY_CLASS)
 		json_object_set_new(to, "type", json_string(kl_lock_type_name(row->type, false)));
 	if (by == KL_LOCKS_BY_LOCK && row->id)
 		json_object_set_new(to, "pid", json_integer(row->id));
@@ -277,7 +288,7 @@ static void add_identity(json_t *to, const struct cli_locks *l, const struct kl_
 		json_object_set_new(to, by == KL_LOCKS_BY_OWNER ? "owner_tid" : "pid",
 				    json_integer(row->id));
 	if (by == KL_LOCKS_BY_STACK && row->key)
-		json_object_set_new(to, "frames", cli_json_stack(l->stacks, row->key));
+		json_object_set_new(to, "frames", cli_json_stack(stacks, row->key));
 }
 
 /* The parts of a row by another key. */
@@ -292,7 +303,7 @@ static json_t *json_parts(const struct cli_locks *l, const struct kl_lock_row *r
 		json_t *part = json_pack("{s:I, s:I}", "waits", (json_int_t)parts[i].sum.waits,
 					 "ns", (json_int_t)parts[i].sum.ns);
 
-		add_identity(part, l, &parts[i], by);
+		cli_locks_add_identity(part, l->stacks, &parts[i], by);
 		json_array_append_new(list, part);
 	}
 	free(parts);
@@ -303,7 +314,7 @@ static json_t *json_row(const struct cli_locks *l, const struct kl_lock_row *row
 {
 	json_t *object = json_numbers(&row->sum);
 
-	add_identity(object, l, row, l->by);
+	cli_locks_add_identity(object, l->stacks, row, l->by);
 	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++)
 		if (details[i] != l->by) {
 			char *name = cli_format("%ss", cli_locks_keys[details[i]]);

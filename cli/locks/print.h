@@ -30,6 +30,16 @@ struct cli_locks {
 /* The name of a key, as after --by. */
 extern const char *const cli_locks_keys[KL_LOCKS_KEYS];
 
+/* The head of its column. */
+extern const char *const cli_locks_heads[KL_LOCKS_KEYS];
+
+/* What a row stands for; to be freed. */
+char *cli_locks_name(const struct kl_lock_row *row, enum kl_lock_key by);
+
+/* The same in JSON. */
+void cli_locks_add_identity(json_t *to, const struct kl_stacks *stacks,
+			    const struct kl_lock_row *row, enum kl_lock_key by);
+
 /* Print the groups. Returns CLI_OK, or another status after an error message. */
 int cli_locks_print(const struct cli_locks *l, FILE *file);
 

@@ -54,13 +54,14 @@ _kernlens_argument() {
 	--time) COMPREPLY=($(compgen -W "relative wall" -- "$current")) ;;
 	--by)
 		words="process thread stack reason waker"
-		[[ $command != locks ]] || words="lock type function process owner stack"
+		[[ $command != locks ]] || words="lock type class function process owner stack"
 		[[ $command != memory ]] || words="function stack process"
 		[[ $command != @(profile|top) ]] || words="function object line process thread cpu cgroup"
 		[[ $command != proc ]] || words="memory thrashing cpu io switches sleepers files $(
 			"$program" list variables --names)"
 		COMPREPLY=($(compgen -W "$words" -- "$current"))
 		;;
+	--holds) COMPREPLY=($(compgen -W "mutex rwsem rtmutex spinlock rwlock sleeping all" -- "$current")) ;;
 	--only) COMPREPLY=($(compgen -W "kernel programs" -- "$current")) ;;
 	--sort) COMPREPLY=($(compgen -W "count name" -- "$current")) ;;
 	--color) COMPREPLY=($(compgen -W "auto always never" -- "$current")) ;;

@@ -17,7 +17,7 @@ kl locks -o kept -- python3 "$here/locks.py" write "$work/file"
 expect "in a trace that is kept" 0
 says err '^[0-9,]+ waits? for locks in [0-9.]+ m?s, [0-9.]+ [mun]?s in all$' "the waits are summed up"
 says err '^ *TOTAL +WAITS +MEAN +WORST +LOCK +TAKEN IN +HELD BY *$' "the table has a head"
-says err ' rwsem at 0x[0-9a-f]+ +[a-z0-9_]*write[a-z0-9_]* .*python3-[0-9]+' "the lock, where it is taken and by whom held"
+says err ' rwsem at 0x[0-9a-f]+ \([a-z_]+\.vfs_inode\.i_rwsem\) +[a-z0-9_]*write[a-z0-9_]* .*python3-[0-9]+' "the lock, where it is taken and by whom held"
 read -r first second <"$work/out"
 kl locks --json -i kept
 json "each is held by the other, in writing" "$first as \$a | $second as \$b |"'

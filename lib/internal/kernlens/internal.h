@@ -34,6 +34,7 @@
 #include <kernlens/io_report.h>
 #include <kernlens/irq_report.h>
 #include <kernlens/latency.h>
+#include <kernlens/lock_holds.h>
 #include <kernlens/lock_use.h>
 #include <kernlens/locks.h>
 #include <kernlens/machine.h>

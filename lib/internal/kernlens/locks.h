@@ -52,6 +52,7 @@ enum kl_lock_key {
 	KL_LOCKS_BY_PROCESS, /* the one that waits */
 	KL_LOCKS_BY_OWNER, /* the thread that held the lock */
 	KL_LOCKS_BY_STACK, /* of the task that waits */
+	KL_LOCKS_BY_CLASS, /* the member of a struct, or where the lock was taken first */
 	KL_LOCKS_KEYS,
 };
 
@@ -77,8 +78,10 @@ struct kl_lock_sum {
  * struct kl_lock_row - waits that have the same key
  * @key: to be passed to kl_locks_rows(); the id of a stack trace, KL_LOCKS_BY_STACK
  * @name: of the lock, the function or the task; NULL if unknown. Valid as long as the locks
+ * @member: KL_LOCKS_BY_LOCK: "STRUCT.MEMBER" that it is in allocated memory of the kernel; NULL:
+ *          unknown
  * @address: of the lock, KL_LOCKS_BY_LOCK; 0 if unknown
- * @type: KL_LOCKS_BY_LOCK (of the first wait) and KL_LOCKS_BY_TYPE
+ * @type: KL_LOCKS_BY_LOCK, KL_LOCKS_BY_CLASS (of the first wait) and KL_LOCKS_BY_TYPE
  * @id: pid or tid, KL_LOCKS_BY_PROCESS and KL_LOCKS_BY_OWNER; 0 if unknown. KL_LOCKS_BY_LOCK: the
  *      process in whose memory it is; 0: the kernel's, or memory that processes may share
  * @sum: their times
@@ -86,6 +89,7 @@ struct kl_lock_sum {
 struct kl_lock_row {
 	uint64_t key;
 	const char *name;
+	const char *member;
 	uint64_t address;
 	enum kl_lock_type type;
 	int32_t id;
@@ -146,6 +150,14 @@ int kl_locks_add(struct kl_locks *locks, const struct kl_event *event);
  * The end of a wait in progress may be among them.
  */
 void kl_locks_add_loss(struct kl_locks *locks);
+
+/**
+ * kl_locks_use_memory - name locks in allocated memory by what the kernel has there now
+ * @locks: waits, of a trace that has just been recorded
+ *
+ * Without the rights to read the kernel's memory, these locks have no names.
+ */
+void kl_locks_use_memory(struct kl_locks *locks);
 
 /**
  * kl_locks_counts - what the waits are made from

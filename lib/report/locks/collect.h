@@ -10,6 +10,7 @@
 #include <kernlens/locks.h>
 #include "../../base/table.h"
 #include "../../base/texts.h"
+#include "../../symbolize/slabs.h"
 #include "../../symbolize/variables.h"
 #include "../profile.h"
 
@@ -58,6 +59,19 @@ struct kl_lock_name {
 	uint32_t type;
 };
 
+/**
+ * struct kl_lock_class - what a lock is one of
+ * @key: hash of the lock
+ * @label: its symbol, variable or member, or where it was taken first
+ * @member: see struct kl_lock_row
+ */
+struct kl_lock_class {
+	uint64_t key;
+	bool known;
+	const char *label;
+	const char *member;
+};
+
 /* Where an event has the ID and command name of a task. @event: NULL: not in the trace */
 struct kl_lock_naming {
 	const struct kl_class *event;
@@ -94,6 +108,8 @@ struct kl_locks {
 	struct kl_hash comms; /* struct kl_lock_name */
 	struct kl_hash functions;
 	struct kl_hash variables;
+	struct kl_hash classes; /* struct kl_lock_class */
+	struct kl_slabs *slabs; /* NULL: what is in the kernel's memory now is not known */
 	struct kl_program_variables *programs; /* NULL: no variable has been looked up */
 	struct kl_profile_list waits; /* struct kl_lock_wait */
 	struct kl_lock_sum *sum; /* of each */
@@ -132,6 +148,21 @@ typedef bool (*kl_locks_inner_fn)(const struct kl_frame *frame, struct kl_lock_n
  */
 const struct kl_lock_name *kl_locks_function(struct kl_locks *locks, uint32_t stack,
 					     kl_locks_inner_fn is_inner);
+
+/* Of functions that take locks of the kernel. */
+bool kl_contention_is_inner(const struct kl_frame *frame, struct kl_lock_name *unused);
+
+/* Note the names of tasks that an event has. Returns 0 or -ENOMEM. */
+int kl_locks_learn_names(struct kl_locks *locks, const struct kl_event *event);
+
+/* The bucket of a histogram for a time. */
+unsigned int kl_locks_bucket(uint64_t ns);
+
+/* What a wait has of a key, and what a row that consists of such waits stands for. */
+uint64_t kl_locks_key_of(struct kl_locks *locks, const struct kl_lock_wait *wait,
+			 enum kl_lock_key by);
+void kl_locks_describe(struct kl_locks *locks, struct kl_lock_row *row,
+		       const struct kl_lock_wait *wait, enum kl_lock_key by);
 
 /* The command name of a thread, or NULL. */
 const char *kl_locks_comm(struct kl_locks *locks, int32_t tid);

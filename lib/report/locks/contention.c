@@ -52,7 +52,7 @@ static bool takes_lock(const char *symbol)
 	return !strcmp(symbol, "down");
 }
 
-static bool is_inner(const struct kl_frame *frame, struct kl_lock_name *unused)
+bool kl_contention_is_inner(const struct kl_frame *frame, struct kl_lock_name *unused)
 {
 	(void)unused;
 	return kl_frame_is_tracing(frame) || (frame->symbol && takes_lock(frame->symbol));
@@ -93,7 +93,7 @@ static int begin(struct kl_locks *locks, const struct kl_event *event)
 	pending->wait.stack = (uint32_t)kl_variable_of(event, locks->kstack);
 	pending->wait.owner = owner;
 	pending->wait.type = type_of(kl_field_of(event, contention->flags));
-	function = kl_locks_function(locks, pending->wait.stack, is_inner);
+	function = kl_locks_function(locks, pending->wait.stack, kl_contention_is_inner);
 	if (!function)
 		return -ENOMEM;
 	pending->wait.function = function->name;

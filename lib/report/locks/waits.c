@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <kernlens/addresses.h>
+#include <kernlens/error.h>
 #include <kernlens/internal.h>
 #include <kernlens/stack.h>
 #include "../../base/base.h"
@@ -54,6 +55,7 @@ struct kl_locks *kl_locks_create(const struct kl_schema *schema, bool conditions
 	locks->comms.size = sizeof(struct kl_lock_name);
 	locks->functions.size = sizeof(struct kl_lock_name);
 	locks->variables.size = sizeof(struct kl_lock_name);
+	locks->classes.size = sizeof(struct kl_lock_class);
 	locks->waits.size = sizeof(struct kl_lock_wait);
 	return locks;
 }
@@ -66,6 +68,8 @@ void kl_locks_destroy(struct kl_locks *locks)
 	kl_hash_deinit(&locks->comms);
 	kl_hash_deinit(&locks->functions);
 	kl_hash_deinit(&locks->variables);
+	kl_hash_deinit(&locks->classes);
+	kl_slabs_close(locks->slabs);
 	kl_hash_deinit(&locks->futexes.released);
 	kl_program_variables_destroy(locks->programs);
 	kl_profile_list_deinit(&locks->waits);
@@ -90,7 +94,7 @@ static int set_comm(struct kl_locks *locks, int64_t tid, const char *comm)
 	return 0;
 }
 
-static int learn_names(struct kl_locks *locks, const struct kl_event *event)
+int kl_locks_learn_names(struct kl_locks *locks, const struct kl_event *event)
 {
 	int error = event->task.tid ? set_comm(locks, event->task.tid, event->task.comm) : 0;
 
@@ -155,7 +159,7 @@ void kl_locks_begin(struct kl_lock_pending *pending, const struct kl_event *even
 	pending->wait.pid = event->task.pid;
 }
 
-static unsigned int bucket_of(uint64_t ns)
+unsigned int kl_locks_bucket(uint64_t ns)
 {
 	unsigned int bits = ns ? 64 - (unsigned int)__builtin_clzll(ns) : 0;
 
@@ -200,7 +204,7 @@ int kl_locks_finish(struct kl_locks *locks, struct kl_lock_pending *pending, uin
 		locks->sum = grown;
 		locks->sum[before] = (struct kl_lock_sum){ 0 };
 	}
-	one.bucket[bucket_of(lasted)] = 1;
+	one.bucket[kl_locks_bucket(lasted)] = 1;
 	add_sum(&locks->sum[number], &one);
 	locks->counts.waits++;
 	locks->counts.ns += lasted;
@@ -209,7 +213,7 @@ int kl_locks_finish(struct kl_locks *locks, struct kl_lock_pending *pending, uin
 
 int kl_locks_add(struct kl_locks *locks, const struct kl_event *event)
 {
-	int error = learn_names(locks, event);
+	int error = kl_locks_learn_names(locks, event);
 
 	if (!locks->counts.first_ns)
 		locks->counts.first_ns = event->ns;
@@ -257,24 +261,6 @@ static uint64_t key_of_lock(const struct kl_lock_wait *wait)
 	return wait->space ? kl_hash_bytes(what, &wait->space, sizeof(wait->space)) : what;
 }
 
-static uint64_t key_of(const struct kl_lock_wait *wait, enum kl_lock_key by)
-{
-	switch (by) {
-	case KL_LOCKS_BY_LOCK:
-		return key_of_lock(wait);
-	case KL_LOCKS_BY_TYPE:
-		return wait->type;
-	case KL_LOCKS_BY_FUNCTION:
-		return (uintptr_t)wait->function;
-	case KL_LOCKS_BY_PROCESS:
-		return (uint32_t)wait->pid;
-	case KL_LOCKS_BY_OWNER:
-		return (uint32_t)wait->owner;
-	default:
-		return wait->stack;
-	}
-}
-
 const char *kl_locks_comm(struct kl_locks *locks, int32_t tid)
 {
 	struct kl_lock_name *entry = tid ? kl_hash_get(&locks->comms, (uint64_t)(uint32_t)tid + 1) :
@@ -306,28 +292,129 @@ static const char *program_variable(struct kl_locks *locks, const struct kl_lock
 	return entry->name;
 }
 
+/* Structs and typedefs that locks of a type are. */
+static const char *structs_of(enum kl_lock_type type)
+{
+	switch (type) {
+	case KL_LOCK_SPIN:
+		return "spinlock,raw_spinlock";
+	case KL_LOCK_RWLOCK_READ:
+	case KL_LOCK_RWLOCK_WRITE:
+		return "rwlock_t";
+	case KL_LOCK_MUTEX:
+		return "mutex";
+	case KL_LOCK_RWSEM_READ:
+	case KL_LOCK_RWSEM_WRITE:
+		return "rw_semaphore";
+	case KL_LOCK_RTMUTEX:
+		return "rt_mutex,rt_mutex_base";
+	case KL_LOCK_PERCPU_READ:
+	case KL_LOCK_PERCPU_WRITE:
+		return "percpu_rw_semaphore";
+	default:
+		return "semaphore";
+	}
+}
+
+static const char *kernel_symbol(const struct kl_locks *locks, const struct kl_lock_wait *wait)
+{
+	const struct kl_address *named =
+		kl_addresses_get(kl_schema_addresses(locks->schema), wait->address);
+
+	return named ? named->symbol : NULL;
+}
+
+/* Look up what a lock is, once; the first wait for it also says where it was taken first. */
+static int find_class(struct kl_locks *locks, struct kl_lock_class *c,
+		      const struct kl_lock_wait *wait)
+{
+	const bool program = kl_lock_is_program(wait->type);
+	struct kl_buffer text = { 0 };
+	int error;
+
+	c->known = true;
+	c->label = program ? program_variable(locks, wait) : kernel_symbol(locks, wait);
+	if (!c->label && !program && locks->slabs &&
+	    kl_slabs_name(locks->slabs, wait->address, structs_of(wait->type), &text)) {
+		c->label = text.data;
+		c->member = text.data;
+	} else if (!c->label) {
+		kl_buffer_printf(&text, "first taken in %s",
+				 wait->function ? wait->function : "an unknown function");
+		c->label = text.data;
+	}
+	error = text.error ? -ENOMEM : kl_texts_keep(&locks->texts, &c->label);
+	if (c->member)
+		c->member = c->label;
+	kl_buffer_deinit(&text);
+	return error;
+}
+
+/* What a lock is one of; if memory is short, it is nothing. */
+static const struct kl_lock_class *class_of(struct kl_locks *locks, const struct kl_lock_wait *wait)
+{
+	static const struct kl_lock_class unknown;
+	const uint64_t key = key_of_lock(wait);
+	struct kl_lock_class *c = kl_hash_get(&locks->classes, key ? key : 1);
+
+	if (!c || (!c->known && find_class(locks, c, wait)))
+		return &unknown;
+	return c;
+}
+
+void kl_locks_use_memory(struct kl_locks *locks)
+{
+	if (locks->slabs)
+		return;
+	locks->slabs = kl_slabs_open();
+	if (!locks->slabs)
+		kl_error_clear();
+}
+
+uint64_t kl_locks_key_of(struct kl_locks *locks, const struct kl_lock_wait *wait,
+			 enum kl_lock_key by)
+{
+	switch (by) {
+	case KL_LOCKS_BY_LOCK:
+		return key_of_lock(wait);
+	case KL_LOCKS_BY_TYPE:
+		return wait->type;
+	case KL_LOCKS_BY_FUNCTION:
+		return (uintptr_t)wait->function;
+	case KL_LOCKS_BY_PROCESS:
+		return (uint32_t)wait->pid;
+	case KL_LOCKS_BY_OWNER:
+		return (uint32_t)wait->owner;
+	case KL_LOCKS_BY_CLASS:
+		return (uintptr_t)class_of(locks, wait)->label;
+	default:
+		return wait->stack;
+	}
+}
+
 static void describe_lock(struct kl_locks *locks, struct kl_lock_row *row,
 			  const struct kl_lock_wait *wait)
 {
-	const struct kl_address *named;
-
 	row->address = wait->address;
 	row->id = wait->space;
 	if (kl_lock_is_program(wait->type)) {
 		row->name = program_variable(locks, wait);
 		return;
 	}
-	named = kl_addresses_get(kl_schema_addresses(locks->schema), wait->address);
-	row->name = named ? named->symbol : NULL;
+	row->name = kernel_symbol(locks, wait);
+	row->member = class_of(locks, wait)->member;
 }
 
-static void describe(struct kl_locks *locks, struct kl_lock_row *row,
-		     const struct kl_lock_wait *wait, enum kl_lock_key by)
+void kl_locks_describe(struct kl_locks *locks, struct kl_lock_row *row,
+		       const struct kl_lock_wait *wait, enum kl_lock_key by)
 {
 	row->type = wait->type;
 	switch (by) {
 	case KL_LOCKS_BY_LOCK:
 		describe_lock(locks, row, wait);
+		break;
+	case KL_LOCKS_BY_CLASS:
+		row->name = class_of(locks, wait)->label;
 		break;
 	case KL_LOCKS_BY_FUNCTION:
 	case KL_LOCKS_BY_STACK:
@@ -387,15 +474,15 @@ struct kl_lock_row *kl_locks_rows(struct kl_locks *locks, enum kl_lock_key by,
 		const struct kl_lock_wait *wait =
 			(const struct kl_lock_wait *)locks->waits.element + i;
 
-		if (within != KL_LOCKS_KEYS && key_of(wait, within) != key)
+		if (within != KL_LOCKS_KEYS && kl_locks_key_of(locks, wait, within) != key)
 			continue;
-		row = row_of(&keys, &rows, &room, key_of(wait, by));
+		row = row_of(&keys, &rows, &room, kl_locks_key_of(locks, wait, by));
 		if (!row) {
 			error = -ENOMEM;
 			break;
 		}
 		if (!row->sum.waits)
-			describe(locks, row, wait, by);
+			kl_locks_describe(locks, row, wait, by);
 		add_sum(&row->sum, &locks->sum[i]);
 	}
 	*n = keys.n;
