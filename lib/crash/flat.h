@@ -13,8 +13,8 @@ struct kl_flat;
 bool kl_flat_is(const void *head);
 
 /*
- * Find the pieces of a file of @bytes. Returns NULL with an error text and errno. @fd must stay open
- * until it is closed, which does not close @fd.
+ * Find the pieces of a file of @bytes. Returns NULL with an error text and errno. @fd must stay
+ * open until it is closed, which does not close @fd.
  */
 struct kl_flat *kl_flat_open(int fd, uint64_t bytes);
 void kl_flat_close(struct kl_flat *flat);

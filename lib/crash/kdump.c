@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The compressed format of makedumpfile and QEMU: blocks with a header, a second header, two bitmaps
- * with a bit for each page frame, of which the second has those that the file contains, a descriptor
- * for each of these, and the pages. Whatever the headers say, nothing outside of the file is read, and
- * a page that does not decompress to its size is not in the dump.
+ * The compressed format of makedumpfile and QEMU: blocks with a header, a second header, two
+ * bitmaps with a bit for each page frame, of which the second has those that the file contains, a
+ * descriptor for each of these, and the pages. Whatever the headers say, nothing outside of the
+ * file is read, and a page that does not decompress to its size is not in the dump.
  *
- * What makedumpfile leaves out (-d) are pages that are zero, free, or of files and programs. Those of
- * the module are none of these.
+ * What makedumpfile leaves out (-d) are pages that are zero, free, or of files and programs. Those
+ * of the module are none of these.
  */
 #include <assert.h>
 #include <errno.h>
@@ -221,7 +221,7 @@ static bool decompress(const struct descriptor *d, const uint8_t *from, uint8_t 
 		memcpy(page, from, KL_CRASH_PAGE);
 		return d->bytes == KL_CRASH_PAGE;
 	case ZLIB: {
-		uLongf length = KL_CRASH_PAGE;
+		unsigned long length = KL_CRASH_PAGE;
 
 		return uncompress(page, &length, from, d->bytes) == Z_OK && length == KL_CRASH_PAGE;
 	}

@@ -13,8 +13,8 @@ struct kl_kdump;
 bool kl_kdump_is(const void *head);
 
 /*
- * Open one of @bytes. Returns NULL with an error text and errno. @fd must stay open until it is closed,
- * which does not close @fd.
+ * Open one of @bytes. Returns NULL with an error text and errno. @fd must stay open until it is
+ * closed, which does not close @fd.
  */
 struct kl_kdump *kl_kdump_open(int fd, uint64_t bytes);
 void kl_kdump_close(struct kl_kdump *kdump);
@@ -31,7 +31,10 @@ struct kl_kdump_run {
 	uint64_t page;
 };
 
-/* Set *@run to the run after it, or to the first if its members are 0. Returns false after the last. */
+/*
+ * Set *@run to the run after it, or to the first if its members are 0. Returns false after the
+ * last.
+ */
 bool kl_kdump_next(const struct kl_kdump *kdump, struct kl_kdump_run *run);
 
 /* Read @bytes at @at of @page and those after it; false if a page is damaged or cut off. */

@@ -63,7 +63,8 @@ static int add_span(void *context, const struct kl_tasks_task *task,
 	struct kl_sched_report *report = context;
 	struct kl_sched_row *row = task->row;
 
-	row->wakeups.unit = row->preempted.unit = NS_PER_US;
+	row->wakeups.unit = NS_PER_US;
+	row->preempted.unit = NS_PER_US;
 	if (span->state == KL_RUN_RUNNING)
 		row->run_ns += span->end_ns - span->begin_ns;
 	else if (span->state <= KL_RUN_PREEMPTED)
