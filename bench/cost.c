@@ -142,6 +142,48 @@ static void stop_switch(void)
 	pthread_join(other, NULL);
 }
 
+/*
+ * The same below this many frames: those of the C library, main(), and functions of which each other
+ * one saves the frame pointer, as the compiler has it if it uses all registers.
+ */
+#define OUTER_FRAMES 5u
+
+static void call_deep(unsigned int frames);
+
+static __attribute__((noinline)) void call_plain(unsigned int frames)
+{
+	call_deep(frames - 1);
+	/* The call is not a jump. */
+	__asm__ volatile("" ::: "memory");
+}
+
+static __attribute__((noinline)) void call_saving(unsigned int frames)
+{
+	__asm__ volatile("" ::: "rbx", "rbp", "r12", "memory");
+	call_deep(frames - 1);
+	__asm__ volatile("" ::: "rbx", "rbp", "r12", "memory");
+}
+
+static inline __attribute__((always_inline)) void call_deep(unsigned int frames)
+{
+	if (!frames)
+		do_getppid();
+	else if (frames % 2)
+		call_plain(frames);
+	else
+		call_saving(frames);
+}
+
+static void do_frames_10(void)
+{
+	call_deep(10 - OUTER_FRAMES);
+}
+
+static void do_frames_40(void)
+{
+	call_deep(40 - OUTER_FRAMES);
+}
+
 /* @times: default, enough for the minimum to be found */
 static const struct operation {
 	const char *name;
@@ -152,6 +194,8 @@ static const struct operation {
 	void (*stop)(void);
 } operations[] = {
 	{ "getppid", 20000, do_getppid, NULL, NULL, NULL },
+	{ "frames-10", 20000, do_frames_10, NULL, NULL, NULL },
+	{ "frames-40", 20000, do_frames_40, NULL, NULL, NULL },
 	{ "registers", 20000, do_registers, NULL, NULL, NULL },
 	{ "openat", 5000, do_openat, NULL, NULL, NULL },
 	{ "kmalloc", 10000, do_message, NULL, start_message, stop_message },

@@ -87,6 +87,18 @@ function check_ratio(operation, name, most,   x)
 		print "ok " ++checked " - " operation ", " name ": " x " times the untraced, accepted are " most > "/dev/stderr"
 }
 
+# The goal of `kernlens why`: at most 1 % more instructions for a compile.
+function check_why(   x)
+{
+	if (!(("work", "compile", "kernlens why") in least))
+		return
+	x = sprintf("%.2f", 100 * (least["work", "compile", "kernlens why"] / base("compile") - 1))
+	if (x > 1)
+		fail("a compile, recorded by kernlens why: " x " % more instructions; accepted is 1 %")
+	else
+		print "ok " ++checked " - a compile, recorded by kernlens why: " x " % more instructions" > "/dev/stderr"
+}
+
 function percent(work, tracer)
 {
 	if (!(("work", work, tracer) in least))
@@ -215,7 +227,7 @@ function write_json(   key, f, comma)
 BEGIN {
 	FS = "|"
 	# Events per operation; sending and receiving a message calls kfree once more, with NULL.
-	per["getppid"] = per["registers"] = per["openat"] = per["fault"] = 1
+	per["getppid"] = per["frames-10"] = per["frames-40"] = per["registers"] = per["openat"] = per["fault"] = 1
 	per["switches"] = 2
 	switch_rounds = 10000 # as in cost.c
 	per["kmalloc"] = 3
@@ -229,7 +241,7 @@ BEGIN {
 			    "major and minor faults=96|start time=94|link count=83", parameters, "|")
 	nworks = split("compile tar+gzip fork+exec groups", works, " ")
 	npeers = split("ftrace lttng perf bpftrace strace bcc", peers, " ")
-	ntracers = split("kernlens|kernlens record|ftrace|lttng", tracers, "|")
+	ntracers = split("kernlens|kernlens record|kernlens why|ftrace|lttng", tracers, "|")
 	while ((getline line < results) > 0) {
 		if (split(line, f, "\t") != 6)
 			continue
@@ -280,5 +292,6 @@ END {
 	write_json()
 	check_plain()
 	check_limits()
+	check_why()
 	exit failed
 }

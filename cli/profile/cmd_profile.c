@@ -13,6 +13,7 @@
 #include "../base/numbers.h"
 #include "../base/output.h"
 #include "../session/recording.h"
+#include "annotate.h"
 #include "print.h"
 #include "sampler.h"
 
@@ -21,6 +22,9 @@ enum {
 	KEY_CALLERS,
 	KEY_CALLEES,
 	KEY_OF,
+	KEY_ANNOTATE,
+	KEY_ASM,
+	KEY_COUNTS,
 	KEY_DIFF,
 	KEY_TOP,
 	KEY_LEAST,
@@ -54,6 +58,11 @@ static const struct cli_option options[] = {
 	{ KEY_CALLEES, "callees", NULL, "print a tree: functions, and what they call" },
 	{ KEY_CALLERS, "callers", NULL, "print a tree: functions, and what calls them" },
 	{ KEY_OF, "of", "FUNCTION", "the tree of this function only" },
+	{ KEY_ANNOTATE, "annotate", "FUNCTION",
+	  "the samples in each basic block of this function" },
+	{ KEY_ASM, "asm", NULL, "with --annotate: and in each instruction" },
+	{ KEY_COUNTS, "counts", "FILE",
+	  "with --annotate: --json result of count, path or coverage" },
 	{ KEY_TOP, "top", "NUMBER", "rows of a table (40); 0: all" },
 	{ KEY_LEAST, "least", "PERCENT", "leave out smaller branches of trees (0.5)" },
 	{ KEY_FOLDED, "folded", NULL, "one stack trace per line, with its number of samples" },
@@ -72,6 +81,7 @@ static const struct cli_option options[] = {
 struct profile_run {
 	struct cli_recording recording;
 	struct cli_profile report;
+	struct cli_annotation annotation;
 	const char *input;
 	const char *diff;
 	uint64_t hz;
@@ -147,15 +157,17 @@ static int write_flames(struct profile_run *pr)
 /* Results of a run with a command go to stderr, where they do not mix with its output. */
 static int write_result(struct profile_run *pr)
 {
+	FILE *file = pr->input ? stdout : stderr;
 	int status = pr->folded || pr->svg || pr->html ? write_flames(pr) : CLI_OK;
 
 	if (status || pr->folded)
 		return status;
-	if (cli_settings.json)
-		return cli_profile_write_json(&pr->report);
-	if (pr->input)
+	if (pr->input && !cli_settings.json)
 		cli_start_pager();
-	return cli_profile_print(&pr->report, pr->input ? stdout : stderr);
+	if (pr->annotation.function)
+		return cli_profile_annotate(&pr->report, &pr->annotation, file);
+	return cli_settings.json ? cli_profile_write_json(&pr->report) :
+				   cli_profile_print(&pr->report, file);
 }
 
 static int print(struct profile_run *pr, const char *path)
@@ -169,8 +181,10 @@ static int print(struct profile_run *pr, const char *path)
 		pr->report.profile = read_trace(pr, trace, &pr->report);
 	if (pr->report.profile && old)
 		pr->report.old = read_trace(pr, old, &losses);
-	if (pr->report.profile && (pr->report.old || !pr->diff))
+	if (pr->report.profile && (pr->report.old || !pr->diff)) {
+		pr->annotation.about = kl_trace_about(trace);
 		status = write_result(pr);
+	}
 	kl_profile_destroy(pr->report.profile);
 	kl_profile_destroy(pr->report.old);
 	kl_trace_close(trace);
@@ -192,6 +206,22 @@ static void take_tree(struct profile_run *pr, enum kl_profile_direction directio
 				"--callers cannot be used with --callees");
 	pr->report.tree = true;
 	pr->report.direction = direction;
+}
+
+static void take_annotation(struct cli_annotation *annotation, const struct cli_parser *parser,
+			    int key)
+{
+	switch (key) {
+	case KEY_ANNOTATE:
+		annotation->function = parser->arg;
+		break;
+	case KEY_ASM:
+		annotation->instructions = true;
+		break;
+	case KEY_COUNTS:
+		annotation->counts = parser->arg;
+		break;
+	}
 }
 
 static void take_option(struct profile_run *pr, const struct cli_parser *parser, int key)
@@ -247,7 +277,21 @@ static void take_option(struct profile_run *pr, const struct cli_parser *parser,
 	case KEY_OFF_CPU:
 		pr->report.off_cpu = true;
 		break;
+	default:
+		take_annotation(&pr->annotation, parser, key);
 	}
+}
+
+static void check_annotation(const struct profile_run *pr, const struct cli_command *self)
+{
+	const struct cli_annotation *annotation = &pr->annotation;
+
+	if (annotation->function && (pr->report.tree || pr->diff || pr->report.off_cpu ||
+				     pr->folded || pr->svg || pr->html))
+		cli_usage_error(self, "--annotate cannot be used with trees, flame graphs, --diff "
+				      "or --off-cpu");
+	if (!annotation->function && (annotation->instructions || annotation->counts))
+		cli_usage_error(self, "--asm and --counts require --annotate");
 }
 
 static void check_options(const struct profile_run *pr, const struct cli_parser *parser)
@@ -289,6 +333,7 @@ static int exec_profile(const struct cli_command *self, int argc, char **argv)
 		if (!cli_select_option(select, &parser, key))
 			take_option(pr, &parser, key);
 	check_options(pr, &parser);
+	check_annotation(pr, self);
 	if (pr->input) {
 		status = print(pr, pr->input);
 		free(pr);
@@ -319,6 +364,7 @@ const struct cli_command_ops cmd_profile = {
 		"  kernlens profile -p 1234 --duration 5 --callers --of malloc\n"
 		"  kernlens profile -e kmem_mm_page_alloc --callees -- ls\n"
 		"  kernlens profile -a --duration 10 --html flame.html\n"
+		"  kernlens profile -a --duration 10 --annotate clear_page_erms\n"
 		"  kernlens profile --off-cpu -p 1234 --duration 10 --html flame.html\n"
 		"  kernlens profile -o old -- ./program; kernlens profile --diff old -- ./program\n",
 	.exec = exec_profile,

@@ -126,6 +126,7 @@ static u64 store_kernel(struct kl_stacks *stacks, u64 *frame, unsigned long unti
 		kl_stack_walk_kernel(frame, stacks->kernel_frames, regs, &trace.about.flags);
 	trace.about.frames = cut_at(frame, trace.about.frames, until);
 	trace.about.certain = trace.about.frames;
+	trace.mixed = kl_stack_mix_frames(&stacks->table, frame, trace.about.frames);
 	return trace.about.frames ? kl_stack_insert(&stacks->table, &trace) : 0;
 }
 
@@ -197,6 +198,7 @@ static u64 store_user(struct kl_session *s, struct kl_stacks *stacks, u32 at, u6
 	walk.lacks = 0;
 	walk.text = start_registers() == walk.regs ? this_cpu_read(stack_start.text) : 0;
 	kl_stack_walk_user(&walk, &trace.about, frame);
+	trace.mixed = walk.mixed;
 	if (unlikely(walk.lacks))
 		trace.copy = kl_unwind_copy(&walk);
 	if (unlikely(trace.copy))

@@ -50,16 +50,20 @@ struct kl_unwind_range {
 
 /**
  * struct kl_unwind_cache - what walks at one level of one CPU have found out
- * @rule: rules by address; @key identifies the mm, the state of its mappings, and the address
+ * @rule: rules by address; @key identifies the mm, the state of its mappings, and the address. Of a
+ *        plain rule (kl_unwind_rule_is_plain), @up is how many words CFA is above sp or bp, and
+ *        @saved where from CFA the caller's bp is, in words, 0: unchanged; else @up is 0
  * @mm: mappings by mm; @key identifies the mm and the state of its mappings; @next is the range
  *      that the next one replaces
  *
  * Only one walk at a time uses it. What has an outdated key is never found.
  */
 struct kl_unwind_cache {
-	struct {
+	struct kl_unwind_cached {
 		u64 key;
 		u32 rule;
+		u16 up;
+		s16 saved;
 	} rule[KL_UNWIND_RULES];
 	struct {
 		u64 key;
@@ -118,8 +122,10 @@ struct kl_stacks {
  * @lacks: number of that file, or 0
  * @cache: NULL: there are no tables
  * @key: identifies the mm and the state of its mappings
+ * @mixed: of the frames so far, as in struct kl_stack_trace
  *
- * The caller sets everything but @at, @lacking and @key, and calls kl_stack_walk_end() at the end.
+ * The caller sets everything but @at, @lacking, @key and @mixed, and calls kl_stack_walk_end() at
+ * the end.
  */
 struct kl_stack_walk {
 	struct kl_session *s;
@@ -134,6 +140,7 @@ struct kl_stack_walk {
 	u32 lacks;
 	struct kl_unwind_cache *cache;
 	u64 key;
+	u64 mixed;
 };
 
 void kl_stack_walk_user(struct kl_stack_walk *w, struct kl_abi_stack *about, u64 *frame);

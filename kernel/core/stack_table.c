@@ -17,7 +17,7 @@ _Static_assert(AT(frames) == 4 && AT(flags) == 7, "shape_of");
 _Static_assert(AT(pid) == 8 && AT(exec) == 12, "program_of");
 
 /* The members frames, certain, kind and flags in one number, and pid and exec. */
-static u32 shape_of(const struct kl_abi_stack *about)
+static __always_inline u32 shape_of(const struct kl_abi_stack *about)
 {
 	u32 shape;
 
@@ -25,7 +25,7 @@ static u32 shape_of(const struct kl_abi_stack *about)
 	return shape;
 }
 
-static u64 program_of(const struct kl_abi_stack *about)
+static __always_inline u64 program_of(const struct kl_abi_stack *about)
 {
 	u64 program;
 
@@ -33,29 +33,37 @@ static u64 program_of(const struct kl_abi_stack *about)
 	return program;
 }
 
-static u32 hash_of(const struct kl_stack_table *t, const struct kl_stack_trace *trace)
+static __always_inline u32 hash_of(const struct kl_stack_trace *trace)
 {
 	const struct kl_abi_stack *about = &trace->about;
-	u64 hash = kl_stack_mix(t->seed, shape_of(about));
+	u64 hash = kl_stack_mix(trace->mixed, shape_of(about));
 
 	hash = kl_stack_mix(hash, program_of(about));
 	hash = kl_stack_mix(hash, about->start_ns);
-	for (u32 i = 0; i < about->frames; i++)
-		hash = kl_stack_mix(hash, trace->frame[i]);
 	if (about->flags & KL_STACK_COPY)
 		hash = kl_stack_mix(hash, trace->copy);
 	return hash >> 32;
 }
 
+/* Without a call, as memcmp() is one. */
+static __always_inline bool are_same(const u64 *a, const u64 *b, u32 n)
+{
+	for (const u64 *end = a + n; a < end; a++, b++)
+		if (*a != *b)
+			return false;
+	return true;
+}
+
 /* A caller that loaded the slot's value with acquire may read the entry (A). */
-static bool is_same(const struct kl_stack_table *t, u32 id, const struct kl_stack_trace *trace)
+static __always_inline bool is_same(const struct kl_stack_table *t, u32 id,
+				    const struct kl_stack_trace *trace)
 {
 	const struct kl_stack_entry *entry = &t->entry[id - 1];
 	const struct kl_abi_stack *a = &entry->about, *b = &trace->about;
 
 	return shape_of(a) == shape_of(b) && program_of(a) == program_of(b) &&
 	       a->start_ns == b->start_ns && !(a->flags & KL_STACK_COPY) &&
-	       !memcmp(&t->word[entry->at], trace->frame, b->frames * sizeof(u64));
+	       are_same(&t->word[entry->at], trace->frame, b->frames);
 }
 
 /* Reserve an entry and its words in one exchange, so that one exchange can also give them back. */
@@ -113,7 +121,7 @@ static u32 count_no_room(struct kl_stack_table *t)
  */
 u32 kl_stack_insert(struct kl_stack_table *t, const struct kl_stack_trace *trace)
 {
-	u32 hash = hash_of(t, trace), id;
+	u32 hash = hash_of(trace), id;
 	bool taken = false;
 	u64 before = 0;
 

@@ -20,11 +20,13 @@ enum kl_stack_state {
  * struct kl_stack_trace - a trace to be stored
  * @about: all members except `id`
  * @frame: innermost first
+ * @mixed: the table's seed and all frames, by kl_stack_mix()
  * @copy: with KL_STACK_COPY: index of the copy of the stack, which belongs to this trace only
  */
 struct kl_stack_trace {
 	struct kl_abi_stack about;
 	const u64 *frame;
+	u64 mixed;
 	u32 copy;
 };
 
@@ -86,6 +88,16 @@ static __always_inline u64 kl_stack_mix(u64 hash, u64 word)
 {
 	hash = (hash ^ word) * KL_STACK_MULTIPLIER;
 	return hash ^ hash >> 32;
+}
+
+/* The member @mixed of a trace. */
+static inline u64 kl_stack_mix_frames(const struct kl_stack_table *t, const u64 *frame, u32 n)
+{
+	u64 hash = t->seed;
+
+	for (u32 i = 0; i < n; i++)
+		hash = kl_stack_mix(hash, frame[i]);
+	return hash;
 }
 
 /* Number of arena words that a trace takes. */

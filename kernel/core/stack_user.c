@@ -255,17 +255,29 @@ static noinline u32 search_rule(struct kl_stack_walk *w, u64 address)
 	return rule == KL_UNWIND_NONE ? no_rule(KL_STACK_NO_RULE) : rule;
 }
 
+/* What is cached about an address, or another one: its key is to be compared. */
+static __always_inline struct kl_unwind_cached *slot_of(struct kl_unwind_cache *cache, u64 key)
+{
+	return &cache->rule[hash_64(key, ilog2(KL_UNWIND_RULES))];
+}
+
 /* The rule for an address; KL_UNWIND_NONE with the reason in its member a. */
 static __always_inline u32 rule_of(struct kl_stack_walk *w, u64 address)
 {
 	u64 key = w->key ^ address;
-	typeof(w->cache->rule[0]) *slot;
+	struct kl_unwind_cached *slot;
 
 	if (!w->cache)
 		return no_rule(w->stacks->unwind ? KL_STACK_BUSY : KL_STACK_NO_TABLES);
-	slot = &w->cache->rule[hash_64(key, ilog2(KL_UNWIND_RULES))];
+	slot = slot_of(w->cache, key);
 	if (unlikely(slot->key != key)) {
 		slot->rule = search_rule(w, address);
+		if (kl_unwind_rule_is_plain(slot->rule)) {
+			slot->up = kl_unwind_a(slot->rule);
+			slot->saved = -(s16)kl_unwind_b(slot->rule);
+		} else {
+			slot->up = 0;
+		}
 		/* A reason that is gone by the next walk is not kept. */
 		slot->key = slot->rule == no_rule(KL_STACK_BUSY) ? 0 : key;
 	}
@@ -356,6 +368,76 @@ static bool guess(struct kl_stack_walk *w, bool first)
 
 /* ------------------------------------------------------------------- walks */
 
+static __always_inline void add_frame(struct kl_stack_walk *w, u64 *frame, u32 n)
+{
+	frame[n] = w->at.ip;
+	w->mixed = kl_stack_mix(w->mixed, w->at.ip);
+}
+
+/*
+ * A user address that is below the limit, or the limit, where nothing is mapped: without a branch,
+ * past which the processor could read speculatively. As the kernel's mask_user_address(), in v6.12.
+ */
+static __always_inline u64 __user *below(u64 at, u64 limit)
+{
+	__asm__("cmp %1, %0\n\tcmova %1, %0" : "+r"(at) : "r"(limit) : "cc");
+	return (u64 __user *)at;
+}
+
+/*
+ * Take steps as long as rules are known and plain: most of all steps, in a few instructions each,
+ * as user memory is made accessible once. kl_unwind_step() would take the same steps; it takes the
+ * one at which this stops, so whatever is unusual is its business. The key of an address is that of
+ * rule_of().
+ *
+ * Returns the number of frames then.
+ */
+static noinline u32 take_plain_steps(struct kl_stack_walk *w, u64 *frame, u32 n, bool exact)
+{
+	const u64 limit = TASK_SIZE_MAX, walk_key = w->key;
+	struct kl_unwind_cache *cache = w->cache;
+	const u32 most = w->stacks->user_frames;
+	u64 address = w->at.ip - 1 + exact, sp = w->at.sp, bp = w->at.bp, mixed = w->mixed;
+	u64 cfa, word, saved;
+	bool bp_known = w->at.bp_known;
+	u32 before = n;
+
+	/* Later ones are a multiple of a word above this one. */
+	if (n == most || sp & 7 || !user_read_access_begin((const u64 __user *)sp, sizeof(u64)))
+		return n;
+	do {
+		const u64 key = walk_key ^ address;
+		const struct kl_unwind_cached *slot = slot_of(cache, key);
+
+		if (slot->key != key || !slot->up)
+			break;
+		cfa = sp + slot->up * sizeof(u64);
+		if (kl_unwind_kind_of(slot->rule) == KL_UNWIND_BP) {
+			cfa = bp + slot->up * sizeof(u64);
+			if (!bp_known || cfa <= sp || cfa & 7)
+				break;
+		}
+		unsafe_get_user(word, below(cfa - sizeof(u64), limit), out);
+		if (!kl_is_code(word))
+			break;
+		if (slot->saved) {
+			unsafe_get_user(saved, below(cfa + slot->saved * 8ll, limit), out);
+			bp = saved;
+			bp_known = true;
+		}
+		sp = cfa;
+		frame[n++] = word;
+		mixed = kl_stack_mix(mixed, word);
+		address = word - 1;
+	} while (n < most);
+out:
+	user_read_access_end();
+	if (n > before)
+		w->at = (struct kl_unwind_frame){ frame[n - 1], sp, bp, bp_known };
+	w->mixed = mixed;
+	return n;
+}
+
 static void begin(struct kl_stack_walk *w)
 {
 	/* Pairs with kl_stack_unwind. */
@@ -365,6 +447,7 @@ static void begin(struct kl_stack_walk *w)
 	w->at.sp = w->regs->sp;
 	w->at.bp = w->regs->bp;
 	w->at.bp_known = true;
+	w->mixed = w->stacks->table.seed;
 	if (!unwind || w->level & 1)
 		return;
 	w->cache = unwind->cpu[smp_processor_id()][w->level / 2];
@@ -401,7 +484,14 @@ static enum kl_stack_doubt walk(struct kl_stack_walk *w, struct kl_abi_stack *ab
 	for (;;) {
 		u32 rule;
 
-		frame[n++] = w->at.ip;
+		add_frame(w, frame, n++);
+		if (likely(w->cache)) {
+			u32 before = n;
+
+			n = take_plain_steps(w, frame, n, exact);
+			if (n > before)
+				exact = 0;
+		}
 		if (likely(!doubt))
 			about->certain = n;
 		rule = rule_of(w, w->at.ip - 1 + exact);
@@ -445,6 +535,7 @@ void kl_stack_walk_user(struct kl_stack_walk *w, struct kl_abi_stack *about, u64
 	/* Frames of 32-bit programs have another layout. */
 	if (!user_64bit_mode((struct pt_regs *)w->regs)) {
 		frame[0] = w->regs->ip;
+		w->mixed = kl_stack_mix_frames(&w->stacks->table, frame, 1);
 		about->frames = 1;
 		about->certain = 1;
 		about->flags |= KL_STACK_COMPAT << KL_STACK_DOUBT_SHIFT;

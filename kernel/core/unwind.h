@@ -48,6 +48,15 @@ u64 kl_unwind_table_bytes(u32 n);
 int kl_unwind_changes_watch(struct kl_error *why);
 void kl_unwind_changes_unwatch(void);
 
+/* CFA is a number of words above sp or bp, and the caller's bp is below CFA or unchanged. */
+static inline bool kl_unwind_rule_is_plain(u32 rule)
+{
+	u32 kind = kl_unwind_kind_of(rule);
+
+	return (kind == KL_UNWIND_SP || kind == KL_UNWIND_BP) && kl_unwind_a(rule) &&
+	       kl_unwind_b(rule) <= KL_UNWIND_B_CFA_MAX;
+}
+
 /* The rule for a place in a table's file. */
 static inline u32 kl_unwind_table_find(const struct kl_unwind_table *table, u64 place)
 {

@@ -241,3 +241,17 @@ int kl_blocks_file_offset(const struct kl_blocks *blocks, uint64_t address, uint
 	}
 	return kl_fail(ENOENT, "%#llx is not in the file", (unsigned long long)address);
 }
+
+int kl_blocks_file_address(const struct kl_blocks *blocks, uint64_t offset, uint64_t *address)
+{
+	for (size_t i = 0; i < blocks->segments; i++) {
+		const struct kl_segment *s = &blocks->segment[i];
+
+		if (offset < s->offset || offset - s->offset >= s->end - s->begin)
+			continue;
+		*address = s->begin + (offset - s->offset);
+		return 0;
+	}
+	return kl_fail(ENOENT, "offset %#llx of the file is not loaded",
+		       (unsigned long long)offset);
+}

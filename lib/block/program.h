@@ -16,4 +16,7 @@ struct kl_blocks *kl_blocks_open_program(int fd, const char *path,
 /* The file offset of an address. Returns -ENOENT if the file does not contain it. */
 int kl_blocks_file_offset(const struct kl_blocks *blocks, uint64_t address, uint64_t *offset);
 
+/* The address of a file offset. Returns -ENOENT if nothing of it is loaded. */
+int kl_blocks_file_address(const struct kl_blocks *blocks, uint64_t offset, uint64_t *address);
+
 #endif /* KL_LIB_BLOCK_PROGRAM_H */

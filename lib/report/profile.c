@@ -97,6 +97,7 @@ struct kl_profile *kl_profile_create(const struct kl_schema *schema, const char 
 	profile->stacks.size = sizeof(struct kl_profile_stacks);
 	profile->samples.size = sizeof(struct kl_profile_sample);
 	profile->functions.size = sizeof(struct kl_profile_function);
+	profile->bodies.size = sizeof(struct kl_profile_body);
 	profile->tasks.size = sizeof(struct kl_profile_task);
 	profile->kstack = kl_schema_find_variable(schema, "kstack");
 	profile->ustack = kl_schema_find_variable(schema, "ustack");
@@ -120,6 +121,7 @@ void kl_profile_destroy(struct kl_profile *profile)
 		free(profile->path[i].frame);
 	free(profile->path);
 	kl_profile_list_deinit(&profile->functions);
+	kl_profile_list_deinit(&profile->bodies);
 	kl_profile_list_deinit(&profile->tasks);
 	kl_profile_list_deinit(&profile->stacks);
 	kl_hash_deinit(&profile->samples);
@@ -153,6 +155,41 @@ int64_t kl_profile_add_function(struct kl_profile *profile, const char *name, co
 	return kl_profile_list_add(&profile->functions, &function);
 }
 
+static int keep(struct kl_profile *profile, const char **text)
+{
+	return *text ? kl_texts_keep(&profile->texts, text) : 0;
+}
+
+/* Note where in the code of which function a frame is. @exact: its address is the instruction's. */
+static int add_body(struct kl_profile *profile, struct kl_profile_frame *to,
+		    const struct kl_frame *frame, bool kernel, bool exact)
+{
+	struct kl_profile_body body;
+	int64_t number;
+
+	to->inlined = frame->inlined;
+	to->body = 0;
+	if (frame->inlined || !frame->symbol || frame->offset > UINT32_MAX ||
+	    (!kernel && (!frame->object || frame->place < frame->offset)))
+		return 0;
+	memset(&body, 0, sizeof(body));
+	body.symbol = frame->symbol;
+	body.name = frame->name;
+	body.object = frame->object;
+	body.build_id = frame->build_id;
+	body.start = (kernel ? frame->address : frame->place) - frame->offset;
+	body.kernel = kernel;
+	if (keep(profile, &body.symbol) || keep(profile, &body.name) ||
+	    keep(profile, &body.object) || keep(profile, &body.build_id))
+		return -ENOMEM;
+	number = kl_profile_list_add(&profile->bodies, &body);
+	if (number < 0)
+		return (int)number;
+	to->body = (uint32_t)number + 1;
+	to->offset = (uint32_t)frame->offset - (!exact && frame->offset);
+	return 0;
+}
+
 static int add_frame(struct kl_profile *profile, struct kl_profile_frame *to,
 		     const struct kl_frame *frame, bool kernel)
 {
@@ -175,6 +212,14 @@ static int add_frame(struct kl_profile *profile, struct kl_profile_frame *to,
 	return kl_texts_keep(&profile->texts, &to->line);
 }
 
+/* The innermost frame may be several, with functions that are inlined. */
+static bool is_exact(const struct kl_stack *stack, unsigned int i)
+{
+	while (i && stack->frame[i - 1].inlined)
+		i--;
+	return !i && stack->flags & KL_STACK_EXACT;
+}
+
 static int add_stack(struct kl_profile *profile, struct kl_profile_path *path,
 		     const struct kl_stack *stack, bool kernel)
 {
@@ -185,6 +230,9 @@ static int add_stack(struct kl_profile *profile, struct kl_profile_path *path,
 			continue;
 		path->uncertain |= stack->frame[i].uncertain;
 		error = add_frame(profile, &path->frame[path->n], &stack->frame[i], kernel);
+		if (!error)
+			error = add_body(profile, &path->frame[path->n], &stack->frame[i], kernel,
+					 is_exact(stack, i));
 		path->n++;
 	}
 	return error;
@@ -445,7 +493,8 @@ int kl_profile_begin_slice(struct kl_profile *profile, size_t keep)
 
 size_t kl_profile_names(const struct kl_profile *profile)
 {
-	return profile->functions.n + profile->tasks.n + profile->n_paths + profile->samples.count;
+	return profile->functions.n + profile->bodies.n + profile->tasks.n + profile->n_paths +
+	       profile->samples.count;
 }
 
 /* ---------------------------------------------------------------------- zoom */

@@ -7,10 +7,30 @@
 #include "../base/table.h"
 #include "../base/texts.h"
 
-/* @line: "FILE:LINE", or NULL */
+/**
+ * struct kl_profile_frame - a frame of a path
+ * @function: number of the function
+ * @line: "FILE:LINE", or NULL
+ * @body: number of the code that the address is in, plus 1; 0: not known
+ * @offset: of the instruction, in this code: of the call, unless the frame is the innermost
+ * @inlined: the function is inlined into that of the frame before this one
+ */
 struct kl_profile_frame {
 	uint32_t function;
 	const char *line;
+	uint32_t body;
+	uint32_t offset;
+	bool inlined;
+};
+
+/* The code of a function. No padding, as elements of lists have none. */
+struct kl_profile_body {
+	const char *symbol;
+	const char *name;
+	const char *object;
+	const char *build_id;
+	uint64_t start;
+	uint64_t kernel;
 };
 
 /**
@@ -82,6 +102,7 @@ struct kl_profile_stacks {
  * @kstack, @ustack, @cgroup: indices of variables of the schema, -1: it has none
  * @texts: names
  * @stacks: struct kl_profile_stacks; has the number of @path
+ * @bodies: struct kl_profile_body
  * @slice: oldest first; none before kl_profile_begin_slice()
  * @zoom: samples that are looked at, if @zoomed
  * @off: waits that may be in progress: struct kl_profile_off
@@ -102,6 +123,7 @@ struct kl_profile {
 	size_t n_paths;
 	size_t paths_room;
 	struct kl_profile_list functions;
+	struct kl_profile_list bodies;
 	struct kl_profile_list tasks;
 	struct kl_hash samples;
 	struct kl_profile_counts counts;

@@ -271,6 +271,19 @@ long kl_program_next(struct kl_program *program, const char *pattern, size_t *po
 	return -ENOENT;
 }
 
+const char *kl_program_build_id(const struct kl_program *program)
+{
+	return kl_elf_names_build_id(program->names);
+}
+
+long kl_program_find(const struct kl_program *program, uint64_t offset)
+{
+	uint64_t address;
+	int error = kl_blocks_file_address(program->blocks, offset, &address);
+
+	return error ? error : kl_blocks_find(program->blocks, address);
+}
+
 int kl_program_offset(const struct kl_program *program, uint64_t address, uint64_t *offset)
 {
 	return kl_blocks_file_offset(program->blocks, address, offset);

@@ -127,7 +127,7 @@ allowed() {
 	cserve   csession cbase internal public shown
 	cfleet   csession cbase internal public
 	crecord  csession cformat cbase internal public
-	cprofile csession cbase internal public shown
+	cprofile cblock csession cbase internal public shown
 	cwhy     csession cbase internal public
 	clocks   csession cbase internal public
 	cmemory  csession cbase internal public shown

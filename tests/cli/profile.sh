@@ -104,6 +104,65 @@ json "and of the new" '([.rows[].new_percent] | add) - 100 | fabs < 0.01'
 kl profile --diff kept -i kept
 says out '^ *[0-9.]+% +[0-9.]+% +\+0\.00% +chain_c ' "with itself there is none"
 
+# self_at FILE FILTER: samples by offset in the function, of the innermost frames that FILTER accepts,
+# as print shows them.
+self_at() {
+	"$kernlens" print "$1" --json | jq -s "[.[] | select(.fields.user != null) |
+		((.stacks.kstack // []) + (.stacks.ustack // [])) | .[0] // empty | select($2) | .offset] |
+		group_by(.) | map({ key: (.[0] | tostring), value: length }) | from_entries"
+}
+# Does each block of the first function have the samples whose offsets are in it?
+in_blocks='.functions[0] | ([.blocks[] | . as $block | .self == ([$at | to_entries[] | select((.key | tonumber) as $offset |
+	$offset >= $block.offset and $offset < $block.offset + $block.bytes) | .value] | add // 0)] | all) and
+	([.blocks[].self] | add) + .elsewhere == .self and .self == ([$at[]] | add)'
+
+kl profile -i kept --json
+self=$(jq '[.rows[] | select(.function == "chain_c") | .self] | add' "$work/out")
+kl profile -i kept --json --annotate chain_c --asm
+json "blocks have the samples of their function" ".functions | length == 1 and .[0].self == $self and .[0].elsewhere == 0"
+check "in print's addresses" jq -e --argjson at "$(self_at kept '.symbol == "chain_c"')" "$in_blocks" "$work/out"
+json "instructions have those of their block" '.functions[0].blocks | all(.self == ([.instructions[].self] | add) and .total >= .self)'
+json "and blocks have source lines" '.functions[0].blocks | any(.self > 0 and (.source.file | endswith("stack_chain.c")))'
+kl profile -i kept --json --annotate chain_b
+json "what calls another function has its samples" \
+	".functions[0] | .total >= $self and ([.blocks[] | select(.ends == \"call\") | .total] | max) == .total - .self"
+kl profile -i kept --annotate chain_c --asm
+says out ':chain_c  0x[0-9a-f]+, [0-9]+ bytes, [0-9]+ blocks$' "as text"
+says out '^ *[0-9.]+% +[0-9.]+% +[0-9,]+ +[0-9]+  \+0x[0-9a-f]+ .*stack_chain.c:[0-9]+$' "with blocks"
+says out '^ *[0-9.]+% +[0-9.]+% +[0-9,]+ +\+0x[0-9a-f]+ +[a-z]+ ' "and instructions"
+
+kl count --json -e "block:$chain:chain_c" -- "$chain" call 7
+cp "$work/out" calls.json
+kl profile -e syscall_entry_getppid --json --annotate chain_c --counts calls.json -- "$chain" call 7
+json "samples and executions of a loop of seven calls" \
+	'.functions[0] | .total == 7 and ([.blocks[] | select(.total > 0)] | length == 1 and .[0].total == 7 and .[0].count == 7)'
+
+kl profile -a -F 499 -o zeros -- dd if=/dev/zero of=/dev/null bs=1M count=150 status=none
+kl profile -i zeros --json
+function=$(jq -r '[.rows[] | select(.object == "kernel" and .self > 20)][0].function' "$work/out")
+kl profile -i zeros --json --annotate "$function"
+check "blocks of the kernel ($function)" jq -e \
+	--argjson at "$(self_at zeros ".symbol == \"$function\" and .object == null")" "$in_blocks" "$work/out"
+module=$(jq -r '[.rows[] | select(.object == "overlay" or .object == "9p" or .object == "9pnet")][0].function' <("$kernlens" profile -i zeros --json --top 0))
+kl profile -i zeros --json --annotate "$module"
+json "of a module ($module)" '.functions[0] | .module != null and ([.blocks[].self] | add) + .elsewhere == .self and .total > 0'
+
+kl profile -i kept --annotate chain_d
+expect "a function that is in no sample" 1
+says err 'no sample in a function chain_d' "is reported, too"
+kl profile -i kept --annotate chain_c --callers
+expect "blocks and a tree" 2
+kl profile -i kept --asm
+expect "instructions without blocks" 2
+kl profile -i kept --annotate chain_c --counts kept/metadata
+expect "counts that are none" 1
+cp "$chain" replaced
+kl profile -F 199 -o other -- ./replaced spin 200
+cp "$(dirname "$chain")/stack-names" replaced
+kl profile -i other --annotate chain_c
+expect "a program that has been replaced" 1
+says err 'replaced is not the file that the samples are of' "is another one"
+
 "$chain" spin 30000 &
 spinning=$!
 kl profile -a --json --duration 1 --by process,function

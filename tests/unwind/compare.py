@@ -61,35 +61,46 @@ def compare(name, ours, theirs, verbose):
     return same, wrong, marked, missing
 
 
-def main():
-    name, gdb_path, our_path = sys.argv[1:4]
-    verbose = len(sys.argv) > 4
+def call_numbers():
     numbers = {}
     for line in open("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"):
         words = line.split()
         if len(words) == 3 and words[1].startswith("__NR_"):
             numbers[words[1][5:]] = int(words[2])
-    theirs = list(read_gdb(gdb_path))
-    ours = [(numbers.get(n, -1), frames) for n, frames in read_kernlens(our_path)]
+    return numbers
+
+
+def matched(ours, theirs):
+    """Pairs of traces at the same call: the number of gdb's, the frames of both."""
     # The execve itself is ours only.
     matcher = difflib.SequenceMatcher(
         None, [n for n, _ in ours], [n for n, _ in theirs], autojunk=False
     )
-    total = [0, 0, 0, 0]
-    traces = frames = 0
     for a, b, n in matcher.get_matching_blocks():
         for i in range(n):
             # gdb does not know the C library yet when the dynamic linker first calls it.
             if any(symbol == "__libc_early_init" for _, _, symbol in ours[a + i][1]):
                 continue
-            trace, reference = common(ours[a + i][1], theirs[b + i][1])
-            got = compare("%s: system call %d" % (name, theirs[b + i][0]), trace, reference, verbose)
-            traces += 1
-            frames += min(len(reference), 32)
-            total = [x + y for x, y in zip(total, got)]
+            yield theirs[b + i][0], *common(ours[a + i][1], theirs[b + i][1])
+
+
+def main():
+    name, gdb_path, our_path = sys.argv[1:4]
+    verbose = len(sys.argv) > 4
+    numbers = call_numbers()
+    theirs = list(read_gdb(gdb_path))
+    ours = [(numbers.get(n, -1), frames) for n, frames in read_kernlens(our_path)]
+    total = [0, 0, 0, 0]
+    traces = frames = 0
+    for number, trace, reference in matched(ours, theirs):
+        got = compare("%s: system call %d" % (name, number), trace, reference, verbose)
+        traces += 1
+        frames += min(len(reference), 32)
+        total = [x + y for x, y in zip(total, got)]
     print("%-12s %5d traces %6d frames %6d same %4d wrong %4d marked %4d missing, of %d and %d calls"
           % (name, traces, frames, *total, len(ours), len(theirs)))
     return 0 if traces >= 20 and total[0] >= 0.99 * frames else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -293,6 +293,82 @@ struct kl_profile_node *kl_profile_tree(struct kl_profile *profile,
 void kl_profile_tree_destroy(struct kl_profile_node *root);
 
 /**
+ * struct kl_profile_place - an instruction
+ * @offset: bytes from the start of the function
+ * @self: samples in it
+ * @total: samples in it, or in what it has called; each counts once
+ */
+struct kl_profile_place {
+	uint64_t offset;
+	uint64_t self;
+	uint64_t total;
+};
+
+/**
+ * struct kl_profile_code - the code of a function, and where the samples are in it
+ * @symbol: as in the symbol table
+ * @name: the demangled name if it differs and was requested; else NULL
+ * @object: path of the program or library; the kernel module; NULL: the kernel itself
+ * @build_id: of the program or library, in hexadecimal; NULL: unknown
+ * @start: address of the function in the kernel; of a program: its place in the file
+ * @kernel: it is part of the kernel or of a module
+ * @body: number of it in the profile
+ * @self: samples in it, also in functions that are inlined
+ * @total: samples in it or in what it has called; each counts once
+ * @place: instructions that have samples, by address
+ * @n: number of these
+ */
+struct kl_profile_code {
+	const char *symbol;
+	const char *name;
+	const char *object;
+	const char *build_id;
+	uint64_t start;
+	bool kernel;
+	uint32_t body;
+	uint64_t self;
+	uint64_t total;
+	struct kl_profile_place *place;
+	size_t n;
+};
+
+/**
+ * kl_profile_code - where in its code the samples of a function are
+ * @profile: profile
+ * @function: its symbol or demangled name
+ * @n: out: number of results
+ *
+ * Several functions may have the name. Texts belong to the profile. Returns an array, most samples
+ * in their own code first, to be freed with kl_profile_code_free(), or NULL with errno: ENOMEM, or
+ * ENOENT with an error text if no sample has such a function, other than inlined.
+ */
+struct kl_profile_code *kl_profile_code(struct kl_profile *profile, const char *function,
+					size_t *n);
+
+/**
+ * kl_profile_code_groups - samples by groups of instructions, such as basic blocks
+ * @profile: profile
+ * @code: result of kl_profile_code(), with the same zoom
+ * @group_of: the number of the group that an instruction is in, less than @n
+ * @context: for @group_of
+ * @place: out: one for each group; offsets are 0
+ * @n: number of groups
+ *
+ * A sample counts once in a group's total, even if the function has called itself. Returns 0 or
+ * -ENOMEM.
+ */
+int kl_profile_code_groups(struct kl_profile *profile, const struct kl_profile_code *code,
+			   size_t (*group_of)(const void *context, uint64_t offset),
+			   const void *context, struct kl_profile_place *place, size_t n);
+
+/**
+ * kl_profile_code_free - free a result of kl_profile_code()
+ * @code: or NULL
+ * @n: number of its elements
+ */
+void kl_profile_code_free(struct kl_profile_code *code, size_t n);
+
+/**
  * kl_profile_flame - a flame graph of all samples, by command name
  * @profile: profile
  *

@@ -113,6 +113,23 @@ long kl_program_next(struct kl_program *program, const char *pattern, size_t *po
 		     const char **name);
 
 /**
+ * kl_program_build_id - the build ID, in hexadecimal
+ * @program: opened
+ *
+ * Returns NULL if the file has none.
+ */
+const char *kl_program_build_id(const struct kl_program *program);
+
+/**
+ * kl_program_find - the function at a file offset
+ * @program: opened
+ * @offset: in bytes
+ *
+ * Returns its index for kl_blocks_graph(), or -ENOENT with an error text.
+ */
+long kl_program_find(const struct kl_program *program, uint64_t offset);
+
+/**
  * kl_program_offset - file offset of an address
  * @program: opened
  * @address: virtual address in the ELF file

@@ -13,6 +13,7 @@ enum {
 	RECURSION,
 	KERNEL,
 	STRIPPED,
+	INLINED,
 };
 
 static const char traces[] = "kernlens-stacks 3\nno-room 0\n"
@@ -30,7 +31,11 @@ static const char traces[] = "kernlens-stacks 3\nno-room 0\n"
 			     "fff1 in_module 5 a_module - 0 - 0 0 0\n"
 			     "fff2 do_syscall 5 - - 0 - 0 0 0\n"
 			     "stack 4 1 2 5 1\n"
-			     "1000 - 10 /bin/prog - 40 - 0 0 1\n";
+			     "1000 - 10 /bin/prog - 40 - 0 0 1\n"
+			     "stack 5 1 2 5 3\n"
+			     "1000 small 0 /bin/prog - 43 - 0 1 0\n"
+			     "1000 leaf 8 /bin/prog - 43 src/leaf.c 8 0 0\n"
+			     "2000 middle 5 /bin/prog - 50 - 0 0 0\n";
 
 static struct kl_schema *schema;
 static struct kl_stacks *stacks;
@@ -223,6 +228,64 @@ static void test_trees(void)
 	kl_profile_tree_destroy(root);
 	unit_check(!kl_profile_tree(profile, KL_PROFILE_CALLERS, "absent") && errno == ENOENT,
 		   "of one that is in no sample");
+}
+
+static bool is_place(const struct kl_profile_place *place, uint64_t offset, uint64_t self,
+		     uint64_t total)
+{
+	return place->offset == offset && place->self == self && place->total == total;
+}
+
+static size_t first_or_second(const void *context, uint64_t offset)
+{
+	const uint64_t *second = context;
+
+	return offset >= *second;
+}
+
+static void test_code(void)
+{
+	const uint64_t second = 6, all = 100;
+	struct kl_profile_place place[2];
+	struct kl_profile_code *code;
+	size_t n;
+
+	begin(NULL);
+	add("tick:250", 10, "prog", 0, 0, LEAF, 5);
+	add("tick:250", 11, "prog", 1, 0, RECURSION, 3);
+	add("tick:250", 10, "prog", 0, KERNEL, LEAF, 2);
+	add("tick:250", 10, "prog", 0, 0, INLINED, 4);
+	code = kl_profile_code(profile, "leaf", &n);
+	unit_check(n == 1 && code->self == 12 && code->total == 14 && code->n == 2 &&
+			   is_place(&code->place[0], 5, 8, 10) &&
+			   is_place(&code->place[1], 8, 4, 4),
+		   "instructions of a function, and what is inlined there");
+	unit_check(!code->kernel && code->start == 0x3b && !strcmp(code->object, "/bin/prog"),
+		   "with its place in the file");
+	kl_profile_code_free(code, n);
+	code = kl_profile_code(profile, "middle", &n);
+	unit_check(n == 1 && !code->self && code->total == 14 && code->n == 2 &&
+			   is_place(&code->place[0], 4, 0, 14) &&
+			   is_place(&code->place[1], 8, 0, 3),
+		   "of a caller, the call, which precedes the return address");
+	unit_check(!kl_profile_code_groups(profile, code, first_or_second, &second, place, 2) &&
+			   is_place(&place[0], 0, 0, 14) && is_place(&place[1], 0, 0, 3),
+		   "by groups");
+	unit_check(!kl_profile_code_groups(profile, code, first_or_second, &all, place, 2) &&
+			   is_place(&place[0], 0, 0, 14) && is_place(&place[1], 0, 0, 0),
+		   "a recursive function counts once in a group");
+	kl_profile_code_free(code, n);
+	code = kl_profile_code(profile, "in_module", &n);
+	unit_check(n == 1 && code->kernel && !strcmp(code->object, "a_module") &&
+			   code->start == 0xfff1 - 5 && code->self == 2 && code->place->offset == 4,
+		   "of a module");
+	kl_profile_code_free(code, n);
+	unit_check(!kl_profile_code(profile, "small", &n) && errno == ENOENT,
+		   "none of a function that is inlined");
+	unit_check(!kl_profile_code(profile, "absent", &n) && errno == ENOENT, "or in no sample");
+	kl_profile_begin_slice(profile, 0);
+	kl_profile_begin_slice(profile, 0);
+	unit_check(!kl_profile_code(profile, "leaf", &n) && errno == ENOENT, "or forgotten");
 }
 
 static void test_flame(void)
@@ -449,6 +512,7 @@ int main(void)
 	test_slices();
 	test_zoom();
 	test_waits();
+	test_code();
 	test_events();
 	kl_profile_destroy(profile);
 	kl_schema_destroy(schema);

@@ -61,6 +61,7 @@ static u32 insert(struct table *m, u32 which)
 	u64 frame[KL_STACK_FRAMES_MAX];
 	struct kl_stack_trace trace = trace_of(which, frame);
 
+	trace.mixed = kl_stack_mix_frames(&m->t, trace.frame, trace.about.frames);
 	return kl_stack_insert(&m->t, &trace);
 }
 
@@ -195,6 +196,7 @@ static void test_keys(void)
 	u32 id, other;
 
 	make(&m, TRACES, TRACES * 14);
+	trace.mixed = kl_stack_mix_frames(&m.t, frame, 3);
 	id = kl_stack_insert(&m.t, &trace);
 	unit_check(id == 1 && kl_stack_insert(&m.t, &trace) == id, "ids begin with 1");
 	trace.about.exec = 1;
