@@ -19,7 +19,6 @@ typedef uint64_t slice_ns[KL_RUN_STATES];
 
 struct kl_states_report {
 	struct kl_tasks tasks;
-	struct kl_states_row *sorted;
 	struct kl_states_counts counts;
 	int32_t pid; /* of kl_states_report_select() */
 };
@@ -136,7 +135,6 @@ void kl_states_report_destroy(struct kl_states_report *report)
 	for (size_t i = 0; i < report->tasks.n; i++)
 		free(((struct kl_states_row *)report->tasks.task[i]->row)->slice);
 	kl_tasks_deinit(&report->tasks);
-	free(report->sorted);
 	free(report);
 }
 
@@ -151,6 +149,12 @@ int kl_states_report_finish(struct kl_states_report *report, uint64_t end_ns)
 	int error = kl_tasks_finish(&report->tasks, end_ns);
 	uint64_t length;
 
+	for (size_t i = 0; i < report->tasks.n && !error; i++) {
+		struct kl_states_row *row = report->tasks.task[i]->row;
+
+		row->task = report->tasks.task[i]->is;
+		error = need_slices(row);
+	}
 	counts->begin_ns = report->tasks.begin_ns;
 	counts->end_ns = end_ns > report->tasks.last_ns ? end_ns : report->tasks.last_ns;
 	length = counts->end_ns > counts->begin_ns ? counts->end_ns - counts->begin_ns : 0;
@@ -175,29 +179,7 @@ static int compare(const void *a, const void *b)
 
 const struct kl_states_row *kl_states_report_rows(struct kl_states_report *report, size_t *count)
 {
-	struct kl_states_row *rows =
-		reallocarray(report->sorted, report->tasks.n + 1, sizeof(*report->sorted));
-	size_t n = 0;
-
-	*count = 0;
-	if (!rows) {
-		kl_fail(ENOMEM, "out of memory");
-		return NULL;
-	}
-	report->sorted = rows;
-	for (size_t i = 0; i < report->tasks.n; i++) {
-		const struct kl_tasks_task *task = report->tasks.task[i];
-
-		if (!kl_tasks_is_shown(&report->tasks, task, report->pid))
-			continue;
-		if (need_slices(task->row))
-			return NULL;
-		rows[n] = *(const struct kl_states_row *)task->row;
-		rows[n++].task = task->is;
-	}
-	qsort(rows, n, sizeof(*rows), compare);
-	*count = n;
-	return rows;
+	return kl_tasks_rows(&report->tasks, report->pid, compare, count);
 }
 
 const struct kl_states_counts *kl_states_report_counts(struct kl_states_report *report)

@@ -12,7 +12,6 @@
 
 struct kl_sched_report {
 	struct kl_tasks tasks;
-	struct kl_sched_row *sorted;
 	struct kl_sched_totals totals;
 	int32_t pid; /* of kl_sched_report_select() */
 };
@@ -108,7 +107,6 @@ void kl_sched_report_destroy(struct kl_sched_report *report)
 	kl_histogram_deinit(&report->totals.wakeups);
 	kl_histogram_deinit(&report->totals.preempted);
 	kl_tasks_deinit(&report->tasks);
-	free(report->sorted);
 	free(report);
 }
 
@@ -158,25 +156,7 @@ static int compare(const void *a, const void *b)
 
 const struct kl_sched_row *kl_sched_report_rows(struct kl_sched_report *report, size_t *count)
 {
-	struct kl_sched_row *rows =
-		reallocarray(report->sorted, report->tasks.n + 1, sizeof(*report->sorted));
-	size_t n = 0;
-
-	*count = 0;
-	if (!rows) {
-		kl_fail(ENOMEM, "out of memory");
-		return NULL;
-	}
-	report->sorted = rows;
-	for (size_t i = 0; i < report->tasks.n; i++) {
-		const struct kl_tasks_task *task = report->tasks.task[i];
-
-		if (kl_tasks_is_shown(&report->tasks, task, report->pid))
-			rows[n++] = *(const struct kl_sched_row *)task->row;
-	}
-	qsort(rows, n, sizeof(*rows), compare);
-	*count = n;
-	return rows;
+	return kl_tasks_rows(&report->tasks, report->pid, compare, count);
 }
 
 const struct kl_sched_totals *kl_sched_report_totals(const struct kl_sched_report *report)

@@ -69,6 +69,7 @@ void kl_tasks_deinit(struct kl_tasks *tasks)
 	for (size_t i = 0; i < tasks->n; i++)
 		free(tasks->task[i]);
 	free(tasks->task);
+	free(tasks->sorted);
 	kl_hash_deinit(&tasks->by_tid);
 }
 
@@ -376,4 +377,25 @@ void kl_tasks_missing(const struct kl_tasks *tasks, struct kl_buffer *names)
 	kl_report_missing(&tasks->events, false, names);
 	if (!seen[WAKEUP] && !seen[WAKING])
 		kl_buffer_printf(names, "%s%s", names->length ? "," : "", used[WAKEUP].name);
+}
+
+const void *kl_tasks_rows(struct kl_tasks *tasks, int32_t pid,
+			  int (*compare)(const void *, const void *), size_t *count)
+{
+	uint8_t *rows = reallocarray(tasks->sorted, tasks->n + 1, tasks->row_bytes);
+	size_t n = 0;
+
+	*count = 0;
+	if (!rows) {
+		kl_fail(ENOMEM, "out of memory");
+		return NULL;
+	}
+	tasks->sorted = rows;
+	for (size_t i = 0; i < tasks->n; i++)
+		if (kl_tasks_is_shown(tasks, tasks->task[i], pid))
+			memcpy(rows + n++ * tasks->row_bytes, tasks->task[i]->row,
+			       tasks->row_bytes);
+	qsort(rows, n, tasks->row_bytes, compare);
+	*count = n;
+	return rows;
 }

@@ -73,6 +73,7 @@ typedef int (*kl_tasks_fn)(void *context, const struct kl_tasks_task *task,
  * @begin_ns: wall time at which the trace began; 0: not known yet
  * @last_ns: wall time of the latest event
  * @task: in order of their first events; at most KL_TASKS_MAX
+ * @sorted: of kl_tasks_rows()
  * @dropped: events about tasks beyond these
  * @losses: how often records were missing, so that no state was known
  */
@@ -88,6 +89,7 @@ struct kl_tasks {
 	struct kl_tasks_task **task;
 	size_t n;
 	size_t room;
+	void *sorted;
 	uint64_t dropped;
 	uint64_t losses;
 };
@@ -116,6 +118,13 @@ static inline bool kl_tasks_is_shown(const struct kl_tasks *tasks, const struct 
 	return kl_tasks_is_whole(tasks, task) &&
 	       (!pid || task->is.pid == pid || task->is.tid == pid);
 }
+
+/*
+ * Copies of the rows of the tasks that kl_tasks_is_shown(), sorted; valid until the next call. Sets
+ * *@count. Returns NULL with an error text if there is no memory.
+ */
+const void *kl_tasks_rows(struct kl_tasks *tasks, int32_t pid,
+			  int (*compare)(const void *, const void *), size_t *count);
 
 /* How many tasks are not shown because too little is known about them. */
 size_t kl_tasks_omitted(const struct kl_tasks *tasks);

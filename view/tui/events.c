@@ -180,11 +180,8 @@ static void key(struct view *v, int key)
 	case 'C':
 		text_clear(&e->text);
 		break;
-	case VIEW_KEY_ESCAPE:
-	case VIEW_KEY_F + 10:
-	case 'q':
-		view_enter(v, &list_screen);
-		break;
+	default:
+		view_return(v, key);
 	}
 }
 

@@ -374,11 +374,8 @@ static void key(struct view *v, int key)
 		if (setup.side == SIDE_SHOWN)
 			change(v, key);
 		break;
-	case VIEW_KEY_ESCAPE:
-	case VIEW_KEY_F + 10:
-	case 'q':
-		view_enter(v, &list_screen);
-		break;
+	default:
+		view_return(v, key);
 	}
 }
 

@@ -37,6 +37,12 @@ void view_enter(struct view *v, const struct view_screen *screen)
 	screen_redraw();
 }
 
+void view_return(struct view *v, int key)
+{
+	if (key == VIEW_KEY_ESCAPE || key == VIEW_KEY_F + 10 || key == 'q')
+		view_enter(v, &list_screen);
+}
+
 void view_say(struct view *v, const char *format, ...)
 {
 	va_list args;

@@ -215,6 +215,9 @@ uint64_t view_now(void);
 /* Switch to another screen. */
 void view_enter(struct view *view, const struct view_screen *screen);
 
+/* Return to the list of processes if @key is one that leaves a screen. */
+void view_return(struct view *view, int key);
+
 /* Show a message in the last line for some seconds. */
 void view_say(struct view *view, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -14,6 +14,13 @@
 #include "../../symbolize/variables.h"
 #include "../profile.h"
 
+/*
+ * Sort @n rows of @bytes, or free them and set *@n to 0 if there was an @error. Returns @rows, or NULL
+ * with errno: 0: there are none.
+ */
+void *kl_locks_sort_rows(void *rows, size_t *n, size_t bytes, int error,
+			 int (*compare)(const void *, const void *));
+
 /**
  * struct kl_lock_wait - what waits have in common that are summed up
  * @address: of the lock

@@ -130,16 +130,7 @@ struct kl_lock_hold_row *kl_lock_holds_rows(struct kl_lock_holds *holds, enum kl
 	}
 	*n = keys.n;
 	kl_profile_list_deinit(&keys);
-	if (error) {
-		*n = 0;
-		free(rows);
-		errno = ENOMEM;
-		return NULL;
-	}
-	errno = 0;
-	if (*n)
-		qsort(rows, *n, sizeof(*rows), longest_first);
-	return rows;
+	return kl_locks_sort_rows(rows, n, sizeof(*rows), error, longest_first);
 }
 
 /* ------------------------------------------------------------------------ clashes */

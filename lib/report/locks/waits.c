@@ -487,15 +487,21 @@ struct kl_lock_row *kl_locks_rows(struct kl_locks *locks, enum kl_lock_key by,
 	}
 	*n = keys.n;
 	kl_profile_list_deinit(&keys);
+	return kl_locks_sort_rows(rows, n, sizeof(*rows), error, longest_first);
+}
+
+void *kl_locks_sort_rows(void *rows, size_t *n, size_t bytes, int error,
+			 int (*compare)(const void *, const void *))
+{
+	errno = 0;
 	if (error) {
 		*n = 0;
 		free(rows);
 		errno = ENOMEM;
 		return NULL;
 	}
-	errno = 0;
 	if (*n)
-		qsort(rows, *n, sizeof(*rows), longest_first);
+		qsort(rows, *n, bytes, compare);
 	return rows;
 }
 
