@@ -15,8 +15,8 @@
 #include "../profile.h"
 
 /*
- * Sort @n rows of @bytes, or free them and set *@n to 0 if there was an @error. Returns @rows, or NULL
- * with errno: 0: there are none.
+ * Sort @n rows of @bytes, or free them and set *@n to 0 if there was an @error. Returns @rows, or
+ * NULL with errno; 0: there are none.
  */
 void *kl_locks_sort_rows(void *rows, size_t *n, size_t bytes, int error,
 			 int (*compare)(const void *, const void *));
