@@ -62,10 +62,15 @@ check "an own parent's is shown" jq -e -s \
 check "another's is not" jq -e -s --argjson pid "$loop" \
 	'[.[] | select(.pid == $pid)] | length > 0 and all(.[]; .variables.parent_comm == "" and .variables.ppid > 0)' out
 
+# Where everybody can execute it, also if the project is in root's home.
+shared=$(mktemp -d)
+chmod 755 "$shared"
+cp "$kernlens" "$shared/kernlens"
+
 # All capabilities, but only in a user namespace.
 inner() {
 	status=0
-	as none unshare --user --map-root-user -- "$kernlens" "$@" >"$work/out" 2>"$work/err" </dev/null ||
+	as none unshare --user --map-root-user -- "$shared/kernlens" "$@" >"$work/out" 2>"$work/err" </dev/null ||
 		status=$?
 }
 inner stat -a -e sched_switch -- true
@@ -146,12 +151,13 @@ if [[ $(cat /sys/module/apparmor/parameters/enabled 2>/dev/null) == Y ]]; then
 	}
 	confined readlink /proc/$hidden/exe
 	expect "a confined program may not read it in /proc" 1
-	confined "$kernlens" proc --json $hidden
+	confined "$shared/kernlens" proc --json $hidden
 	expect "nor through kernlens" 1
 	json "as if it were not there" '.error == "ESRCH"'
-	confined "$kernlens" set $hidden nice=5
+	confined "$shared/kernlens" set $hidden nice=5
 	says out "^ *$hidden +nice +\\? +5" "a value that it may change, but not read, is not shown"
 	kl_nobody proc --json $hidden
 	expect "an unconfined one may" 0
 	kill $hidden
 fi
+rm -r "$shared"
