@@ -13,6 +13,7 @@
 
 #define UID_USER1 60001
 #define UID_USER2 60002
+#define PATH_SELF "/tmp/kl-awaited" /* users may not be able to enter the project's folder */
 #define PATH_SETUID "/tmp/kl-awaited-suid"
 #define PATH_NONE "/tmp/kl-awaited-none"
 
@@ -323,8 +324,9 @@ static void prepare(const char *self)
 		bail("mmap");
 	close(fd);
 	snprintf(command, sizeof(command),
-		 "cp %s " PATH_SETUID " && chown %u " PATH_SETUID " && chmod 4755 " PATH_SETUID,
-		 self, UID_USER2);
+		 "cp %s " PATH_SELF " && cp %s " PATH_SETUID " && chown %u " PATH_SETUID
+		 " && chmod 4755 " PATH_SETUID,
+		 self, self, UID_USER2);
 	/* These users may lack access to it: that is not what is tested here. */
 	if (chmod(KL_DEVICE_PATH, 0666) || system(command))
 		bail("%s", command);
@@ -339,9 +341,9 @@ int main(int argc, char **argv)
 		return run_program(argv[1]);
 	self[readlink("/proc/self/exe", self, sizeof(self) - 1)] = 0;
 	prepare(self);
-	check_programs(self);
-	check_forgotten(self);
-	check_reused(self);
+	check_programs(PATH_SELF);
+	check_forgotten(PATH_SELF);
+	check_reused(PATH_SELF);
 	check_refusals();
 	return tap_end();
 }
