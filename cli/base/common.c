@@ -440,6 +440,16 @@ json_t *cli_json_text(const char *text)
 	return value ? value : json_string("");
 }
 
+json_t *cli_json_clock(const struct kl_trace_clock *clock)
+{
+	if (!clock->known)
+		return NULL;
+	return json_pack("{s:b, s:I, s:I, s:I}", "synchronized", clock->synchronized, "offset_ns",
+			 (json_int_t)clock->offset_ns, "max_error_ns",
+			 (json_int_t)clock->max_error_ns, "estimated_error_ns",
+			 (json_int_t)clock->estimated_error_ns);
+}
+
 const char *cli_json_get_text(const json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));

@@ -175,6 +175,9 @@ void cli_print_csv_text(struct kl_buffer *buffer, const char *text, size_t lengt
 /* A JSON string from bytes that may not be UTF-8. */
 json_t *cli_json_text(const char *text);
 
+/* What a machine knew of its clock; NULL if that is not known. */
+json_t *cli_json_clock(const struct kl_trace_clock *clock);
+
 /* A text of an object; "" if it is not there. A number; 0 if it is not there, or negative. */
 const char *cli_json_get_text(const json_t *object, const char *key);
 uint64_t cli_json_get_number(const json_t *object, const char *key);

@@ -89,20 +89,6 @@ static const char *check(const struct cli_ship *ship, const struct cli_ship_requ
 
 /* ------------------------------------------------------------------ captures */
 
-/* What this machine knows of its clock, for those who compare its times with others'. */
-static json_t *clock_json(void)
-{
-	struct kl_trace_clock clock;
-
-	kl_trace_clock_read(&clock);
-	if (!clock.known)
-		return NULL;
-	return json_pack("{s:b, s:I, s:I, s:I}", "synchronized", clock.synchronized, "offset_ns",
-			 (json_int_t)clock.offset_ns, "max_error_ns",
-			 (json_int_t)clock.max_error_ns, "estimated_error_ns",
-			 (json_int_t)clock.estimated_error_ns);
-}
-
 static bool write_about(const struct cli_ship *ship, const struct cli_ship_request *request,
 			const char *path, uint64_t frozen_ns,
 			const struct kl_recorder_counts *counts, int error)
@@ -116,11 +102,13 @@ static bool write_about(const struct cli_ship *ship, const struct cli_ship_reque
 				  (json_int_t)counts->read.lost, "unstored",
 				  (json_int_t)counts->unstored, "refused",
 				  (json_int_t)ship->refused, "failed", (json_int_t)ship->failed);
+	struct kl_trace_clock clock;
 	char boot[64];
 	FILE *file;
 	bool good;
 
-	json_object_set_new(about, "clock", clock_json());
+	kl_trace_clock_read(&clock);
+	json_object_set_new(about, "clock", cli_json_clock(&clock));
 	if (error)
 		json_object_set_new(about, "error", cli_json_text(kl_error_text()));
 	if (cli_read_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot), ""))

@@ -213,7 +213,7 @@ static int use(const struct fleet *f, const char *what, char *const *trace, size
 	return status;
 }
 
-/* The times of one host are right among each other; how right they are besides is said. */
+/* Times of one host can be compared with each other. Print how they compare with UTC. */
 static void note_clock(const struct fleet *f, const json_t *rows)
 {
 	const json_t *about = json_object_get(json_array_get(rows, 0), "about");

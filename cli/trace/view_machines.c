@@ -167,16 +167,9 @@ static json_t *bound(bool known, int64_t ns)
 
 static json_t *machine_json(const struct machine *machine)
 {
-	const struct kl_trace_clock *clock = &kl_trace_about(machine->trace)->clock;
 	json_t *row = json_pack("{s:o}", "host", cli_json_text(machine->host));
 
-	if (clock->known)
-		json_object_set_new(row, "clock",
-				    json_pack("{s:b, s:I, s:I, s:I}", "synchronized",
-					      clock->synchronized, "offset_ns",
-					      (json_int_t)clock->offset_ns, "max_error_ns",
-					      (json_int_t)clock->max_error_ns, "estimated_error_ns",
-					      (json_int_t)clock->estimated_error_ns));
+	json_object_set_new(row, "clock", cli_json_clock(&kl_trace_about(machine->trace)->clock));
 	return row;
 }
 

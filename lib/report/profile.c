@@ -49,6 +49,25 @@ int64_t kl_profile_list_add(struct kl_profile_list *list, const void *element)
 	return (int64_t)list->n - 1;
 }
 
+void *kl_profile_list_value(struct kl_profile_list *list, const void *element, void **values,
+			    size_t *room, size_t bytes)
+{
+	const size_t before = list->n;
+	int64_t number = kl_profile_list_add(list, element);
+	char *grown = *values;
+
+	if (number < 0)
+		return NULL;
+	if (list->n > before) {
+		grown = kl_array_grow(grown, before, room, bytes);
+		if (!grown)
+			return NULL;
+		*values = grown;
+		memset(grown + before * bytes, 0, bytes);
+	}
+	return grown + (size_t)number * bytes;
+}
+
 void kl_profile_list_deinit(struct kl_profile_list *list)
 {
 	free(list->element);

@@ -144,6 +144,14 @@ bool kl_profile_is_tick(const struct kl_class *event);
 
 /* The number of an element, which is added if it is new, or -ENOMEM. */
 int64_t kl_profile_list_add(struct kl_profile_list *list, const void *element);
+
+/*
+ * The value of an element, which is added if it is new. *@values is an array of values of @bytes,
+ * one for each element of the list, with *@room; that of a new one is zero. Returns NULL if memory
+ * is short.
+ */
+void *kl_profile_list_value(struct kl_profile_list *list, const void *element, void **values,
+			    size_t *room, size_t bytes);
 void kl_profile_list_deinit(struct kl_profile_list *list);
 
 /* These return a number, which may be new, or -ENOMEM. */

@@ -33,65 +33,33 @@ static void add_sum(struct kl_lock_hold_sum *to, const struct kl_lock_hold_sum *
 int kl_hold_count(struct kl_lock_holds *holds, const struct kl_lock_wait *what,
 		  const struct kl_lock_hold_sum *one)
 {
-	const size_t before = holds->places.n;
-	int64_t number = kl_profile_list_add(&holds->places, what);
-	struct kl_lock_hold_sum *grown;
+	void *sums = holds->sum;
+	struct kl_lock_hold_sum *sum =
+		kl_profile_list_value(&holds->places, what, &sums, &holds->room, sizeof(*sum));
 
-	if (number < 0)
+	holds->sum = sums;
+	if (!sum)
 		return -ENOMEM;
-	if (holds->places.n > before) {
-		grown = kl_array_grow(holds->sum, before, &holds->room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		holds->sum = grown;
-		grown[before] = (struct kl_lock_hold_sum){ 0 };
-	}
-	add_sum(&holds->sum[number], one);
+	add_sum(sum, one);
 	return 0;
 }
 
 int kl_hold_count_pair(struct kl_lock_holds *holds, const struct kl_hold_pair *pair, uint64_t ns)
 {
-	const size_t before = holds->pairs.n;
-	int64_t number = kl_profile_list_add(&holds->pairs, pair);
-	struct kl_hold_pair_sum *grown;
+	void *sums = holds->pair_sum;
+	struct kl_hold_pair_sum *sum =
+		kl_profile_list_value(&holds->pairs, pair, &sums, &holds->pair_room, sizeof(*sum));
 
-	if (number < 0)
+	holds->pair_sum = sums;
+	if (!sum)
 		return -ENOMEM;
-	if (holds->pairs.n > before) {
-		grown = kl_array_grow(holds->pair_sum, before, &holds->pair_room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		holds->pair_sum = grown;
-		grown[before] = (struct kl_hold_pair_sum){ 0 };
-	}
-	holds->pair_sum[number].waits++;
-	holds->pair_sum[number].ns += ns;
-	holds->pair_sum[number].worst_ns = larger(holds->pair_sum[number].worst_ns, ns);
+	sum->waits++;
+	sum->ns += ns;
+	sum->worst_ns = larger(sum->worst_ns, ns);
 	return 0;
 }
 
 /* --------------------------------------------------------------------------- rows */
-
-/* The row of a key, which may be new; @keys numbers them. Returns NULL if memory is short. */
-static struct kl_lock_hold_row *row_of(struct kl_profile_list *keys, struct kl_lock_hold_row **rows,
-				       size_t *room, uint64_t key)
-{
-	const size_t before = keys->n;
-	int64_t number = kl_profile_list_add(keys, &key);
-	struct kl_lock_hold_row *grown;
-
-	if (number < 0)
-		return NULL;
-	if (keys->n > before) {
-		grown = kl_array_grow(*rows, before, room, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		*rows = grown;
-		grown[before] = (struct kl_lock_hold_row){ .row.key = key };
-	}
-	return &(*rows)[number];
-}
 
 static int longest_first(const void *left, const void *right)
 {
@@ -109,17 +77,20 @@ struct kl_lock_hold_row *kl_lock_holds_rows(struct kl_lock_holds *holds, enum kl
 					    enum kl_lock_key within, uint64_t key, size_t *n)
 {
 	struct kl_profile_list keys = { .size = sizeof(uint64_t) };
-	struct kl_lock_hold_row *rows = NULL, *row = NULL;
+	struct kl_lock_hold_row *row;
 	int error = kl_hold_forget(holds, true);
 	size_t room = 0;
+	void *rows = NULL;
 
 	for (size_t i = 0; i < holds->places.n && !error; i++) {
 		const struct kl_lock_wait *place =
 			(const struct kl_lock_wait *)holds->places.element + i;
+		uint64_t group;
 
 		if (within != KL_LOCKS_KEYS && kl_locks_key_of(holds->locks, place, within) != key)
 			continue;
-		row = row_of(&keys, &rows, &room, kl_locks_key_of(holds->locks, place, by));
+		group = kl_locks_key_of(holds->locks, place, by);
+		row = kl_profile_list_value(&keys, &group, &rows, &room, sizeof(*row));
 		if (!row) {
 			error = -ENOMEM;
 			break;
@@ -130,7 +101,7 @@ struct kl_lock_hold_row *kl_lock_holds_rows(struct kl_lock_holds *holds, enum kl
 	}
 	*n = keys.n;
 	kl_profile_list_deinit(&keys);
-	return kl_locks_sort_rows(rows, n, sizeof(*rows), error, longest_first);
+	return kl_locks_sort_rows(rows, n, sizeof(*row), error, longest_first);
 }
 
 /* ------------------------------------------------------------------------ clashes */

@@ -184,9 +184,8 @@ int kl_locks_finish(struct kl_locks *locks, struct kl_lock_pending *pending, uin
 	struct kl_lock_sum one = {
 		.waits = 1, .unfinished = !ended, .failed = failed, .ns = lasted, .worst_ns = lasted
 	};
-	size_t before = locks->waits.n;
-	struct kl_lock_sum *grown;
-	int64_t number;
+	void *sums = locks->sum;
+	struct kl_lock_sum *sum;
 
 	pending->open = false;
 	if (!locks->conditions && kl_lock_is_condition(pending->wait.type)) {
@@ -194,18 +193,13 @@ int kl_locks_finish(struct kl_locks *locks, struct kl_lock_pending *pending, uin
 		locks->counts.conditions_ns += lasted;
 		return 0;
 	}
-	number = kl_profile_list_add(&locks->waits, &pending->wait);
-	if (number < 0)
-		return (int)number;
-	if (locks->waits.n > before) {
-		grown = kl_array_grow(locks->sum, before, &locks->room, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		locks->sum = grown;
-		locks->sum[before] = (struct kl_lock_sum){ 0 };
-	}
+	sum = kl_profile_list_value(&locks->waits, &pending->wait, &sums, &locks->room,
+				    sizeof(*sum));
+	locks->sum = sums;
+	if (!sum)
+		return -ENOMEM;
 	one.bucket[kl_locks_bucket(lasted)] = 1;
-	add_sum(&locks->sum[number], &one);
+	add_sum(sum, &one);
 	locks->counts.waits++;
 	locks->counts.ns += lasted;
 	return 0;
@@ -408,6 +402,7 @@ static void describe_lock(struct kl_locks *locks, struct kl_lock_row *row,
 void kl_locks_describe(struct kl_locks *locks, struct kl_lock_row *row,
 		       const struct kl_lock_wait *wait, enum kl_lock_key by)
 {
+	row->key = kl_locks_key_of(locks, wait, by);
 	row->type = wait->type;
 	switch (by) {
 	case KL_LOCKS_BY_LOCK:
@@ -433,26 +428,6 @@ void kl_locks_describe(struct kl_locks *locks, struct kl_lock_row *row,
 	}
 }
 
-/* The row of a key, which may be new; @keys numbers them. Returns NULL if memory is short. */
-static struct kl_lock_row *row_of(struct kl_profile_list *keys, struct kl_lock_row **rows,
-				  size_t *room, uint64_t key)
-{
-	const size_t before = keys->n;
-	int64_t number = kl_profile_list_add(keys, &key);
-	struct kl_lock_row *grown;
-
-	if (number < 0)
-		return NULL;
-	if (keys->n > before) {
-		grown = kl_array_grow(*rows, before, room, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		*rows = grown;
-		grown[before] = (struct kl_lock_row){ .key = key };
-	}
-	return &(*rows)[number];
-}
-
 static int longest_first(const void *left, const void *right)
 {
 	const struct kl_lock_row *a = left, *b = right;
@@ -466,17 +441,20 @@ struct kl_lock_row *kl_locks_rows(struct kl_locks *locks, enum kl_lock_key by,
 				  enum kl_lock_key within, uint64_t key, size_t *n)
 {
 	struct kl_profile_list keys = { .size = sizeof(uint64_t) };
-	struct kl_lock_row *rows = NULL, *row = NULL;
+	struct kl_lock_row *row;
+	void *rows = NULL;
 	size_t room = 0;
 	int error = finish_all(locks);
 
 	for (size_t i = 0; i < locks->waits.n && !error; i++) {
 		const struct kl_lock_wait *wait =
 			(const struct kl_lock_wait *)locks->waits.element + i;
+		uint64_t group;
 
 		if (within != KL_LOCKS_KEYS && kl_locks_key_of(locks, wait, within) != key)
 			continue;
-		row = row_of(&keys, &rows, &room, kl_locks_key_of(locks, wait, by));
+		group = kl_locks_key_of(locks, wait, by);
+		row = kl_profile_list_value(&keys, &group, &rows, &room, sizeof(*row));
 		if (!row) {
 			error = -ENOMEM;
 			break;
@@ -487,7 +465,7 @@ struct kl_lock_row *kl_locks_rows(struct kl_locks *locks, enum kl_lock_key by,
 	}
 	*n = keys.n;
 	kl_profile_list_deinit(&keys);
-	return kl_locks_sort_rows(rows, n, sizeof(*rows), error, longest_first);
+	return kl_locks_sort_rows(rows, n, sizeof(*row), error, longest_first);
 }
 
 void *kl_locks_sort_rows(void *rows, size_t *n, size_t bytes, int error,
