@@ -78,11 +78,14 @@ extern-%: module-%
 	+$(call build-against,$*,tests/kernel/extern)
 
 # variant NAME, FOLDER, OBJECTS, SETTINGS: builds the module for NAME again in build/RELEASE/FOLDER,
-# with settings that only these OBJECTS depend on.
+# with settings that only these OBJECTS depend on. The other objects are linked from those that kbuild
+# has listed in kernlens.mod.
 variant = release=$$(cat $(CACHE)/$(1)/release); built=$(CURDIR)/$(BUILD)/$$release/kernel; \
 	tree=$(BUILD)/$$release/$(2); mkdir -p $$tree && find $$tree -type l -delete && \
-	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && \
-	$(call kbuild,$(1),$$tree/kernel) KL_BUILT=$$built KL_OWN="$(3)" \
+	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && own="$(3)" && \
+	sed "s#^\./##; s#^$$built/##" $$built/kernlens.mod | grep -vxF -f <(printf '%s\n' $$own) | \
+		(cd $$built && xargs $(LD) -m elf_x86_64 -r -z noexecstack -o $(CURDIR)/$$tree/kernel/built.o_shipped) && \
+	$(call kbuild,$(1),$$tree/kernel) KL_BUILT=$$built KL_OWN="$$own" \
 		KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) $(4) && \
 	cp $$tree/kernel/*.ko $$tree/
 
