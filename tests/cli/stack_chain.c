@@ -4,11 +4,11 @@
  * pointers; chain_c makes the system call itself, so that no wrapper without a frame is in
  * between. stack_chain MODE [ARGUMENT...]:
  *
- *   call N      chain_c calls getppid N times
- *   spin MS     chain_c runs for MS milliseconds
- *   paths N     chain_c makes a call through each of N different chains, again and again
- *   fork N      a child makes the calls, from chain_a on, and exits at once
- *   exec WORDS  executes another program
+ *   call N       chain_c calls getppid N times
+ *   spin MS [N]  chain_c runs for MS milliseconds, with pauses of N
+ *   paths N      chain_c makes a call through each of N different chains, again and again
+ *   fork N       a child makes the calls, from chain_a on, and exits at once
+ *   exec WORDS   executes another program
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 static volatile long sink;
+static useconds_t pause_us;
 
 __attribute__((noinline)) long chain_c(long calls, long ms)
 {
@@ -33,6 +34,8 @@ __attribute__((noinline)) long chain_c(long calls, long ms)
 	do {
 		for (int i = 0; i < 1000000; i++)
 			sink += i;
+		if (pause_us)
+			usleep(pause_us);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000 < ms);
 	return sink;
@@ -73,6 +76,7 @@ int main(int argc, char **argv)
 	if (!strcmp(mode, "call")) {
 		sink = chain_a(number, 0);
 	} else if (!strcmp(mode, "spin")) {
+		pause_us = argc > 3 ? 1000 * atoi(argv[3]) : 0;
 		sink = chain_a(0, number);
 	} else if (!strcmp(mode, "paths")) {
 		for (long i = 0;; i = (i + 1) % number)

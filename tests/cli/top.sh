@@ -38,6 +38,9 @@ check "and comes again" test "$(grep -c ' chain_c ' "$work/out")" = 2
 kl top --json -n 1 -d 1 -e 'syscall_entry_getppid' -p $spinning
 json "of an event that does not come, there are no samples" '.samples == 0 and .rows == []'
 
+kill $spinning
+wait $spinning
+
 # What has ended is forgotten: the window is the last second.
 "$chain" spin 1000000 &
 short=$!
@@ -70,6 +73,9 @@ check "a session with too many stack traces is replaced" jq -es 'last.restarts >
 check "and the samples have their functions again" jq -es '[.[] | select(.restarts > 0)] | last |
 	.samples > 100 and ([.rows[] | select(.function == "chain_c")][0].total > 100)' "$work/out"
 
+# Next to the others, a fifth of a CPU is enough.
+"$chain" spin 1000000 40 &
+spinning=$!
 begin 100 30 "$kernlens top -d 1"
 shows "the view has a summary" '^kernlens top  last [0-9.]+ s: [0-9,]+ samples at 99 Hz, [0-9.]+ CPUs busy'
 shows "how its rows are made" '^by function, sorted by self'
