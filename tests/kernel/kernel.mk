@@ -83,8 +83,8 @@ extern-%: module-%
 variant = release=$$(cat $(CACHE)/$(1)/release); built=$(CURDIR)/$(BUILD)/$$release/kernel; \
 	tree=$(BUILD)/$$release/$(2); mkdir -p $$tree && find $$tree -type l -delete && \
 	cp -rs $(CURDIR)/kernel $(CURDIR)/uapi $$tree/ && own="$(3)" && \
-	sed "s#^\./##; s#^$$built/##" $$built/kernlens.mod | grep -vxF -f <(printf '%s\n' $$own) | \
-		(cd $$built && xargs $(LD) -m elf_x86_64 -r -z noexecstack -o $(CURDIR)/$$tree/kernel/built.o_shipped) && \
+	sed "s|^\./||; s|^$$built/||" $$built/kernlens.mod | grep -vxF -f <(printf '%s\n' $$own) | \
+		(cd $$built && xargs $(LD) -m elf_x86_64 -r -z noexecstack -o $(CURDIR)/$$tree/kernel/built.linked) && \
 	$(call kbuild,$(1),$$tree/kernel) KL_BUILT=$$built KL_OWN="$$own" \
 		KL_SCHEMA_HASH=$(SCHEMA_HASH) KL_VERSION=$(VERSION) $(4) && \
 	cp $$tree/kernel/*.ko $$tree/
