@@ -233,18 +233,17 @@ static struct kl_hold *find_waiting(const struct kl_lock_holds *holds, uint64_t 
 	return hold;
 }
 
-int kl_hold_wait(struct kl_lock_holds *holds, uint64_t address, const struct kl_event *event,
-		 int32_t owner)
+void kl_hold_wait(struct kl_lock_holds *holds, uint64_t address, const struct kl_event *event,
+		  int32_t owner)
 {
 	struct kl_hold *hold = find_waiting(holds, address, event);
 
 	if (!hold || hold->got_ns)
-		return 0;
+		return;
 	hold->begun = true;
 	hold->has = false;
 	if (!hold->owner)
 		hold->owner = owner;
-	return 0;
 }
 
 /*

@@ -192,9 +192,9 @@ int kl_lock_holds_add(struct kl_lock_holds *holds, const struct kl_event *event,
 		return kl_hold_pass(holds, event->cpu,
 				    (int32_t)kl_field_of(event, holds->next_tid));
 	if (event->event_class == contention->begin)
-		return kl_hold_wait(holds, kl_field_of(event, contention->lock), event,
-				    (int32_t)kl_field_of(event, contention->owner));
-	if (event->event_class == contention->end)
+		kl_hold_wait(holds, kl_field_of(event, contention->lock), event,
+			     (int32_t)kl_field_of(event, contention->owner));
+	else if (event->event_class == contention->end)
 		return kl_hold_waited(holds, kl_field_of(event, contention->end_lock), event,
 				      kl_field_of(event, contention->ret));
 	return 0;

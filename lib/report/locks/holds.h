@@ -116,10 +116,10 @@ int kl_hold_pass(struct kl_lock_holds *holds, uint32_t cpu, int32_t next_tid);
 
 /*
  * A wait of a thread on a CPU for a lock has begun, held by @owner (0: unknown), or has ended with
- * or without the lock. Return 0 or -ENOMEM.
+ * or without the lock. kl_hold_waited() returns 0 or -ENOMEM.
  */
-int kl_hold_wait(struct kl_lock_holds *holds, uint64_t lock, const struct kl_event *event,
-		 int32_t owner);
+void kl_hold_wait(struct kl_lock_holds *holds, uint64_t lock, const struct kl_event *event,
+		  int32_t owner);
 int kl_hold_waited(struct kl_lock_holds *holds, uint64_t lock, const struct kl_event *event,
 		   bool failed);
 
