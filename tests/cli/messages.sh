@@ -109,6 +109,7 @@ if has_types; then
 fi
 
 # Work that takes long is shown, and ends at once.
+warm=${XDG_CACHE_HOME-}
 export XDG_CACHE_HOME=$work/cold
 terminal 80 "$kernlens" --no-pager blocks ksys_read
 says out "reading the kernel's code" "blocks shows what it is doing"
@@ -126,7 +127,7 @@ for command in 'count -e block:ksys_read' 'path ksys_read'; do
 		'BEGIN { exit to - from > 1 }'
 	check "and nothing is left of it" test "$("$kernlens" status --json | jq '.sessions | length')" -eq 0
 done
-unset XDG_CACHE_HOME
+XDG_CACHE_HOME=$warm
 
 # Losses count from the same time as events.
 kl live --buffer 16K -e syscalls -o losses -- dd if=/dev/zero of=/dev/null bs=1 count=60000 status=none
