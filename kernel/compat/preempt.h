@@ -18,9 +18,10 @@
  *
  * KL_PROBES_PREEMPTIBLE builds the same code for older kernels. With the value 2 it also undoes
  * what such a kernel does before it calls the probe: tests/kernel/run tests this module in the same
- * way as the regular one.
+ * way as the regular one. On newer kernels both are the same.
  */
-#if defined(KL_HAVE_TRACEPOINT_FAULTABLE) && !defined(KL_PROBES_PREEMPTIBLE)
+#ifdef KL_HAVE_TRACEPOINT_FAULTABLE
+#undef KL_PROBES_PREEMPTIBLE
 #define KL_PROBES_PREEMPTIBLE 1
 #endif
 
