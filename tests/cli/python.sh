@@ -19,7 +19,7 @@ same() {
 }
 
 kl record -q -o trace -e syscalls,sched,mark -v in_irq,rss,'name=current->comm' -- sh -c \
-	"'$kernlens' mark begin; echo hello | tr a-z A-Z | wc -c; ls -l /usr/sbin >list; '$kernlens' mark end"
+	"'$kernlens' mark begin; echo hello | tr a-z A-Z | wc -c; ls -l /usr/bin >list; '$kernlens' mark end"
 expect "a trace" 0
 same "all" trace ""
 same "a filter" trace 'syscall_exit_* /ret < 0/, sched_switch /next_tid == 0 && rss > 0/'
