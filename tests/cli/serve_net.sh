@@ -137,21 +137,21 @@ kill $server
 wait $server
 
 # ------------------------------------------------------------------------- sockets of systemd
-systemd-socket-activate -l 127.0.0.1:9799 "$kernlens" serve >serve.err 2>&1 &
+systemd-socket-activate -l 127.0.0.1:9799 "$kernlens" serve >err 2>&1 &
 server=$!
 check "a socket of systemd is served" wait_until eval '[[ $(code http://127.0.0.1:9799/metrics) == 200 ]]'
 kill $server
 wait $server
-systemd-socket-activate -l 0.0.0.0:9799 "$kernlens" serve >serve.err 2>&1 &
+systemd-socket-activate -l 0.0.0.0:9799 "$kernlens" serve >err 2>&1 &
 server=$!
-wait_until eval 'is_up http://127.0.0.1:9799/ || grep -q public serve.err'
-check "one that others reach is refused like any other" wait_until grep -q 'use --token-file' serve.err
+wait_until eval 'is_up http://127.0.0.1:9799/ || grep -q public err'
+check "one that others reach is refused like any other" wait_until grep -q 'use --token-file' err
 wait $server
-systemd-socket-activate -d -l 127.0.0.1:9799 "$kernlens" serve >serve.err 2>&1 &
+systemd-socket-activate -d -l 127.0.0.1:9799 "$kernlens" serve >err 2>&1 &
 server=$!
 sleep 1
 printf x >/dev/udp/127.0.0.1/9799
-check "a descriptor that does not listen is refused" wait_until grep -q 'no socket that listens' serve.err
+check "a descriptor that does not listen is refused" wait_until grep -q 'no socket that listens' err
 wait $server
 
 # ------------------------------------------------------------------- Prometheus and Alertmanager
