@@ -15,6 +15,9 @@
  * load of the module it belongs to. Links are physical addresses. A reader finds the pages by
  * searching all memory, so it needs no link; links say which pages there must be.
  *
+ * Sessions that survive a reset (KL_SESSION_KEEP) have an anchor of their own, and all of this in
+ * memory that the kernel's command line reserves.
+ *
  * All numbers are little endian. KL_CRASH_VERSION changes with every layout here.
  */
 #ifndef KL_UAPI_CRASH_H

@@ -306,6 +306,12 @@ struct kl_abi_event_info {
 	char reason[KL_ERROR_TEXT_MAX]; /* empty when present */
 };
 
+/*
+ * KL_SESSION_KEEP: the session is in the reserved memory (uapi/crash.h), and survives a reset of
+ * the machine. Needs KL_MAY_SEE_ALL. With `blocks` 0, it gets what fits.
+ */
+#define KL_SESSION_KEEP 0x1u
+
 struct kl_abi_session {
 	__u32 size;
 	__u32 mode; /* enum kl_mode */
@@ -315,6 +321,8 @@ struct kl_abi_session {
 	__u32 id; /* out */
 	__u8 uuid[16]; /* out */
 	char name[KL_NAME_MAX];
+	__u32 flags; /* KL_SESSION_* */
+	__u32 reserved;
 };
 
 struct kl_abi_attach {

@@ -16,10 +16,15 @@
 #include <linux/smp.h>
 #include <linux/vmalloc.h>
 
+#include "reserved.h"
 #include "session.h"
 
 static void free_memory(u8 *memory, u32 bytes)
 {
+	if (kl_reserved_has(memory)) {
+		kl_reserved_free(memory, bytes);
+		return;
+	}
 	if (is_vmalloc_addr(memory)) {
 		vfree(memory);
 		return;
@@ -53,6 +58,17 @@ static struct page *page_of(const u8 *memory, unsigned long offset)
 	return virt_to_page(memory + offset);
 }
 
+static void get_page_of(const u8 *memory, unsigned long offset, struct kl_buffer_page *to)
+{
+	*to = (struct kl_buffer_page){};
+	if (kl_reserved_has(memory)) {
+		to->pfn = kl_reserved_address(memory + offset) >> PAGE_SHIFT;
+		return;
+	}
+	to->page = page_of(memory, offset);
+	get_page(to->page);
+}
+
 static void free_block(struct kl_session *s, struct kl_ring_block *block)
 {
 	kl_crash_remove_block(s, block);
@@ -60,15 +76,21 @@ static void free_block(struct kl_session *s, struct kl_ring_block *block)
 	kfree(block);
 }
 
-/* Memory charged for a block. */
+/* Memory charged for a block. Reserved memory is nobody else's. */
 static u64 charge_of(const struct kl_session *s)
 {
-	return kl_memory_size(s->block_bytes) + kl_memory_size(sizeof(struct kl_ring_block));
+	return (s->reserved ? 0 : kl_memory_size(s->block_bytes)) +
+	       kl_memory_size(sizeof(struct kl_ring_block));
 }
 
-/* Has a reader mapped part of the block? It is in no ring any more, so no new mapping can begin. */
+/*
+ * Has a reader mapped part of the block? It is in no ring any more, so no new mapping can begin. Of
+ * reserved memory this is not known: it is used again when the session has ended.
+ */
 static bool is_mapped(const struct kl_session *s, const struct kl_ring_block *block)
 {
+	if (s->reserved)
+		return true;
 	for (u32 at = 0; at < s->block_bytes; at += PAGE_SIZE)
 		if (page_count(page_of(block->memory, at)) > 1)
 			return true;
@@ -82,7 +104,8 @@ static struct kl_ring_block *create_block(struct kl_session *s, int cpu, struct 
 
 	if (!block)
 		return ERR_PTR(-ENOMEM);
-	block->memory = alloc_memory(s->block_bytes, cpu_to_node(cpu));
+	block->memory = s->reserved ? kl_reserved_alloc(s->block_bytes) :
+				      alloc_memory(s->block_bytes, cpu_to_node(cpu));
 	/* Readers of a block that no ring has yet find it unused, also after a crash. */
 	if (block->memory)
 		((struct kl_abi_block *)block->memory)->seq = KL_SEQ_NONE;
@@ -236,8 +259,8 @@ static int fill_cpus(struct kl_session *s, struct kl_error *why)
 	set_active_memcg(before);
 	kl_memory_uncharge(&s->payer, missing(s) * charge_of(s));
 	if (error == -ENOMEM)
-		kl_fail(why, error, "no memory for %u blocks of %u bytes on each CPU", s->blocks,
-			s->block_bytes);
+		kl_fail(why, error, "no %smemory for %u blocks of %u bytes on each CPU",
+			s->reserved ? "reserved " : "", s->blocks, s->block_bytes);
 	return error;
 }
 
@@ -283,6 +306,20 @@ static u64 rings_bytes(const struct kl_session *s)
 				      PAGE_ALIGN(kl_ring_shared_bytes(map_size)));
 }
 
+static void *alloc_shared(const struct kl_session *s, u64 bytes)
+{
+	return s->reserved ? kl_reserved_alloc(bytes) :
+			     __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+}
+
+static void free_shared(const struct kl_session *s, struct kl_abi_ring *shared)
+{
+	if (s->reserved && shared)
+		kl_reserved_free(shared, kl_ring_shared_bytes(roundup_pow_of_two(s->blocks_max)));
+	else
+		vfree(shared);
+}
+
 static int create_ring(struct kl_session *s, int cpu, struct kl_error *why)
 {
 	struct kl_cpu *c = per_cpu_ptr(s->cpu, cpu);
@@ -297,11 +334,10 @@ static int create_ring(struct kl_session *s, int cpu, struct kl_error *why)
 	init_irq_work(&c->wake, wake_readers);
 	xa_init(&c->blocks);
 	window = kvcalloc(map_size, sizeof(*window), GFP_KERNEL_ACCOUNT);
-	shared = __vmalloc(PAGE_ALIGN(kl_ring_shared_bytes(map_size)),
-			   GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	shared = alloc_shared(s, PAGE_ALIGN(kl_ring_shared_bytes(map_size)));
 	if (!window || !shared) {
 		kvfree(window);
-		vfree(shared);
+		free_shared(s, shared);
 		return kl_fail(why, -ENOMEM, "no memory for a session");
 	}
 	kl_ring_init(&c->ring, shared, window, map_size, s->block_bytes, cpu,
@@ -368,7 +404,7 @@ void kl_buffer_destroy(struct kl_session *s)
 		}
 		xa_destroy(&c->blocks);
 		kvfree(c->ring.window);
-		vfree(c->ring.shared);
+		free_shared(s, c->ring.shared);
 		kvfree(rcu_dereference_protected(c->counts, true));
 	}
 	kl_waiters_deinit(&s->waiters);
@@ -485,26 +521,25 @@ u64 kl_buffer_lost(const struct kl_session *s)
  * @cpu: any number
  * @index: any number
  * @offset: any number
+ * @to: filled in
  *
- * Returns the page with a reference, or NULL if there is no such block.
+ * Returns whether there is such a block.
  */
-struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset)
+bool kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset,
+		    struct kl_buffer_page *to)
 {
-	struct page *page = NULL;
 	struct kl_ring_block *block;
 	struct kl_cpu *c;
 
 	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || offset >= s->block_bytes)
-		return NULL;
+		return false;
 	c = per_cpu_ptr(s->cpu, array_index_nospec(cpu, nr_cpu_ids));
 	xa_lock(&c->blocks);
 	block = xa_load(&c->blocks, index);
-	if (block) {
-		page = page_of(block->memory, offset);
-		get_page(page);
-	}
+	if (block)
+		get_page_of(block->memory, offset, to);
 	xa_unlock(&c->blocks);
-	return page;
+	return block;
 }
 
 /**
@@ -512,20 +547,20 @@ struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned l
  * @s: the session
  * @cpu: any number
  * @offset: any number
+ * @to: filled in
  *
- * Returns the page with a reference, or NULL if there is no such page.
+ * Returns whether there is such a page.
  */
-struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset)
+bool kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset,
+			 struct kl_buffer_page *to)
 {
 	struct kl_abi_ring *shared;
-	struct page *page;
 
 	if (cpu >= nr_cpu_ids || !cpu_possible(cpu))
-		return NULL;
+		return false;
 	shared = per_cpu_ptr(s->cpu, array_index_nospec(cpu, nr_cpu_ids))->ring.shared;
 	if (offset >= PAGE_ALIGN(kl_ring_shared_bytes(shared->map_size)))
-		return NULL;
-	page = vmalloc_to_page((u8 *)shared + offset);
-	get_page(page);
-	return page;
+		return false;
+	get_page_of((u8 *)shared, offset, to);
+	return true;
 }

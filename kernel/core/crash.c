@@ -3,8 +3,9 @@
  * Keeps the pages of uapi/crash.h. No code reads them while the machine runs, so there is no CPU to
  * synchronize with: a crash stops all CPUs, and the memory then has what they had stored. Every
  * barrier orders the stores of one CPU, so that no store is in memory before what it refers to.
- * `anchor_lock` guards the anchor; a session's pages are under its size_lock, and its metadata
- * under its lock.
+ * `anchor_lock` guards the anchors; a session's pages are under its size_lock, and its metadata
+ * under its lock. Sessions that survive a reset have an anchor of their own, which is in the
+ * reserved memory as they are.
  */
 #include <linux/fs.h>
 #include <linux/io.h>
@@ -15,41 +16,76 @@
 #include <linux/vmalloc.h>
 
 #include "../compat/clock.h"
+#include "crash_internal.h"
+#include "reserved.h"
 #include "session.h"
-#include "stack_table.h"
 
 #define TICK_NS NSEC_PER_SEC
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 static DEFINE_MUTEX(anchor_lock);
 static struct kl_crash_anchor *anchor;
+/* Its physical address, as debuggers find the other by its pointer; 0 until a session is there. */
+static u64 reserved_anchor;
 static u8 load[16];
 static u64 ticked_ns;
 
-static u64 address_of(const void *memory)
+/**
+ * kl_crash_address - physical address of the module's memory
+ * @memory: in the kernel's mapping of all memory, vmalloc()ed, or reserved
+ *
+ * Context: any.
+ */
+u64 kl_crash_address(const void *memory)
 {
+	if (kl_reserved_has(memory))
+		return kl_reserved_address(memory);
 	if (is_vmalloc_addr(memory))
 		return page_to_phys(vmalloc_to_page(memory)) + offset_in_page(memory);
 	return virt_to_phys((void *)memory);
 }
 
+/**
+ * kl_crash_page_at - a page of the module by its physical address
+ * @address: of a page from kl_crash_alloc(); or 0, for which it returns NULL
+ *
+ * Context: any.
+ */
+void *kl_crash_page_at(u64 address)
+{
+	return !address ? NULL : kl_reserved_at(address) ?: phys_to_virt(address);
+}
+
+static struct kl_crash_anchor *anchor_of(bool reserved)
+{
+	return reserved ? kl_crash_page_at(reserved_anchor) : anchor;
+}
+
 /* ------------------------------------------------------- pages */
 
-static void *alloc_zeroed(gfp_t flags)
+static void *alloc_zeroed(gfp_t flags, bool reserved)
 {
-	struct page *page = alloc_page(flags | __GFP_ZERO | __GFP_NOWARN);
+	struct page *page;
 
+	if (reserved)
+		return kl_reserved_alloc(PAGE_SIZE);
+	page = alloc_page(flags | __GFP_ZERO | __GFP_NOWARN);
 	return page ? page_address(page) : NULL;
 }
 
-/* Make a page with complete constant bytes visible. */
-static void publish_page(struct kl_crash_head *head, enum kl_crash_kind kind, u32 constant)
+/**
+ * kl_crash_publish_page - make a page with complete constant bytes visible
+ * @head: of the page
+ * @kind: what it is
+ * @constant: bytes of the page that do not change from now on
+ */
+void kl_crash_publish_page(struct kl_crash_head *head, enum kl_crash_kind kind, u32 constant)
 {
 	u64 magic[2];
 
 	kl_crash_magic(magic);
-	head->address = virt_to_phys(head);
-	head->anchor = virt_to_phys(anchor);
+	head->address = kl_crash_address(head);
+	head->anchor = kl_crash_address(anchor_of(kl_reserved_has(head)));
 	memcpy(head->load, load, sizeof(load));
 	head->kind = kind;
 	head->version = KL_CRASH_VERSION;
@@ -67,24 +103,41 @@ static void free_crash_page(struct kl_crash_head *head)
 	WRITE_ONCE(head->magic[1], 0);
 	/* I: the page has no magic before its next owner changes the rest. */
 	smp_wmb();
-	free_page((unsigned long)head);
+	if (kl_reserved_has(head))
+		kl_reserved_free(head, PAGE_SIZE);
+	else
+		free_page((unsigned long)head);
 }
 
-static void *alloc_for(struct kl_session *s, struct kl_error *why)
+/**
+ * kl_crash_alloc - allocate a zeroed page that leads to a part of a session
+ * @s: the session, whose owner is charged for it
+ * @why: set on failure
+ *
+ * Returns NULL on failure. Context: may sleep.
+ */
+void *kl_crash_alloc(struct kl_session *s, struct kl_error *why)
 {
 	void *page;
 
 	if (kl_memory_charge(&s->payer, kl_memory_size(PAGE_SIZE), why))
 		return NULL;
-	page = alloc_zeroed(GFP_KERNEL_ACCOUNT);
+	page = alloc_zeroed(GFP_KERNEL_ACCOUNT, s->reserved);
 	if (page)
 		return page;
 	kl_memory_uncharge(&s->payer, kl_memory_size(PAGE_SIZE));
-	kl_fail(why, -ENOMEM, "no memory for a session");
+	kl_fail(why, -ENOMEM, "no %smemory for a session", s->reserved ? "reserved " : "");
 	return NULL;
 }
 
-static void free_of(struct kl_session *s, struct kl_crash_head *head)
+/**
+ * kl_crash_free - free a page from kl_crash_alloc()
+ * @s: the session
+ * @head: of the page, also if it was not published
+ *
+ * Context: may sleep.
+ */
+void kl_crash_free(struct kl_session *s, struct kl_crash_head *head)
 {
 	free_crash_page(head);
 	kl_memory_uncharge(&s->payer, kl_memory_size(PAGE_SIZE));
@@ -92,28 +145,35 @@ static void free_of(struct kl_session *s, struct kl_crash_head *head)
 
 /* ------------------------------------------------------- the anchor */
 
+static void note_time(struct kl_crash_anchor *in, const struct kl_abi_time *time)
+{
+	/* Over the older one: if a crash comes in between, the newer one is still valid. */
+	struct kl_crash_time *to = &in->now[in->now[0].monotonic_ns > in->now[1].monotonic_ns];
+
+	WRITE_ONCE(to->sum, 0);
+	/* J: the sum is invalid before the first word changes, and valid after the last has. */
+	smp_wmb();
+	WRITE_ONCE(to->cycles, time->cycles);
+	WRITE_ONCE(to->monotonic_ns, time->monotonic_ns);
+	WRITE_ONCE(to->realtime_ns, time->realtime_ns);
+	/* J: see above. */
+	smp_wmb();
+	WRITE_ONCE(to->sum, kl_crash_time_sum(to));
+}
+
 /* Read the clocks, if it is time. */
 static void sample(u64 age_ns)
 {
 	u64 now = ktime_get_ns();
-	struct kl_crash_time *to;
 	struct kl_abi_time time;
 
 	lockdep_assert_held(&anchor_lock);
 	if (ticked_ns && now - ticked_ns < age_ns)
 		return;
-	/* Over the older one: if a crash comes in between, the newer one is still valid. */
-	to = &anchor->now[anchor->now[0].monotonic_ns > anchor->now[1].monotonic_ns];
 	kl_clock_sample(&time);
-	WRITE_ONCE(to->sum, 0);
-	/* J: the sum is invalid before the first word changes, and valid after the last has. */
-	smp_wmb();
-	WRITE_ONCE(to->cycles, time.cycles);
-	WRITE_ONCE(to->monotonic_ns, time.monotonic_ns);
-	WRITE_ONCE(to->realtime_ns, time.realtime_ns);
-	/* J: see above. */
-	smp_wmb();
-	WRITE_ONCE(to->sum, kl_crash_time_sum(to));
+	note_time(anchor, &time);
+	if (reserved_anchor)
+		note_time(anchor_of(true), &time);
 	ticked_ns = now;
 }
 
@@ -148,6 +208,34 @@ static void read_boot_id(char *text, size_t size)
 	strim(text);
 }
 
+static int create_anchor(bool reserved)
+{
+	struct kl_crash_anchor *new;
+
+	lockdep_assert_held(&anchor_lock);
+	new = alloc_zeroed(GFP_KERNEL, reserved);
+	if (!new)
+		return -ENOMEM;
+	new->page_bytes = PAGE_SIZE;
+	new->cpus = nr_cpu_ids;
+	new->clock = kl_clock_kind();
+	new->abi_version = KL_ABI_VERSION;
+	new->clock_hz = kl_clock_hz();
+	new->schema_hash = KL_SCHEMA_HASH;
+	new->text_address = (unsigned long)_printk;
+	read_boot_id(new->boot_id, sizeof(new->boot_id));
+	strscpy(new->release, init_utsname()->release, sizeof(new->release));
+	strscpy(new->version, init_utsname()->version, sizeof(new->version));
+	strscpy(new->hostname, init_utsname()->nodename, sizeof(new->hostname));
+	if (reserved)
+		reserved_anchor = kl_crash_address(new);
+	else
+		anchor = new;
+	sample(0);
+	kl_crash_publish_page(&new->head, KL_CRASH_ANCHOR, offsetof(struct kl_crash_anchor, now));
+	return 0;
+}
+
 /**
  * kl_crash_init - allocate the anchor, before the first session and after the clock
  *
@@ -155,27 +243,17 @@ static void read_boot_id(char *text, size_t size)
  */
 int kl_crash_init(void)
 {
+	int error;
+
 	BUILD_BUG_ON(PAGE_SIZE != KL_CRASH_PAGE);
-	anchor = alloc_zeroed(GFP_KERNEL);
-	if (!anchor)
-		return -ENOMEM;
 	get_random_bytes(load, sizeof(load));
-	anchor->page_bytes = PAGE_SIZE;
-	anchor->cpus = nr_cpu_ids;
-	anchor->clock = kl_clock_kind();
-	anchor->abi_version = KL_ABI_VERSION;
-	anchor->clock_hz = kl_clock_hz();
-	anchor->schema_hash = KL_SCHEMA_HASH;
-	anchor->text_address = (unsigned long)_printk;
-	read_boot_id(anchor->boot_id, sizeof(anchor->boot_id));
-	strscpy(anchor->release, init_utsname()->release, sizeof(anchor->release));
-	strscpy(anchor->version, init_utsname()->version, sizeof(anchor->version));
-	strscpy(anchor->hostname, init_utsname()->nodename, sizeof(anchor->hostname));
+	kl_reserved_init();
 	mutex_lock(&anchor_lock);
-	sample(0);
+	error = create_anchor(false);
 	mutex_unlock(&anchor_lock);
-	publish_page(&anchor->head, KL_CRASH_ANCHOR, offsetof(struct kl_crash_anchor, now));
-	return 0;
+	if (error)
+		kl_reserved_deinit();
+	return error;
 }
 
 /**
@@ -185,12 +263,30 @@ void kl_crash_deinit(void)
 {
 	/* The watchdog still calls kl_crash_tick(). */
 	mutex_lock(&anchor_lock);
+	if (reserved_anchor)
+		free_crash_page(&anchor_of(true)->head);
+	reserved_anchor = 0;
 	free_crash_page(&anchor->head);
 	anchor = NULL;
 	mutex_unlock(&anchor_lock);
+	kl_reserved_deinit();
 }
 
 /* ------------------------------------------------------- sessions */
+
+/* Make sure that the reserved memory can be used, and has an anchor. */
+static int prepare_reserved(struct kl_error *why)
+{
+	int error = kl_reserved_check(why);
+
+	if (error)
+		return error;
+	mutex_lock(&anchor_lock);
+	if (!reserved_anchor)
+		error = create_anchor(true);
+	mutex_unlock(&anchor_lock);
+	return error ? kl_fail(why, error, "no reserved memory for a session") : 0;
+}
 
 /**
  * kl_crash_create - allocate a session's page
@@ -201,11 +297,12 @@ void kl_crash_deinit(void)
  */
 int kl_crash_create(struct kl_session *s, struct kl_error *why)
 {
-	struct kl_crash_session *page = alloc_for(s, why);
+	int error = s->reserved ? prepare_reserved(why) : 0;
+	struct kl_crash_session *page = error ? NULL : kl_crash_alloc(s, why);
 	struct kl_abi_time time;
 
 	if (!page)
-		return why->error ?: -ENOMEM;
+		return error ?: why->error ?: -ENOMEM;
 	kl_clock_sample(&time);
 	page->created.cycles = time.cycles;
 	page->created.monotonic_ns = time.monotonic_ns;
@@ -231,17 +328,19 @@ int kl_crash_create(struct kl_session *s, struct kl_error *why)
  */
 void kl_crash_publish(struct kl_session *s)
 {
+	struct kl_crash_anchor *in = anchor_of(s->reserved);
 	struct kl_crash_session *page = s->crash.page;
 
-	publish_page(&page->head, KL_CRASH_SESSION, offsetof(struct kl_crash_session, began));
+	kl_crash_publish_page(&page->head, KL_CRASH_SESSION,
+			      offsetof(struct kl_crash_session, began));
 	mutex_lock(&anchor_lock);
 	for (u32 i = 0; i < KL_CRASH_ANCHOR_SESSIONS && !s->crash.listed; i++)
-		if (!anchor->session[i])
-			s->crash.listed = &anchor->session[i];
+		if (!in->session[i])
+			s->crash.listed = &in->session[i];
 	/* K: the session's page has a magic before the anchor refers to it. */
 	smp_wmb();
 	if (s->crash.listed)
-		WRITE_ONCE(*s->crash.listed, virt_to_phys(page));
+		WRITE_ONCE(*s->crash.listed, kl_crash_address(page));
 	sample(0);
 	mutex_unlock(&anchor_lock);
 }
@@ -278,14 +377,14 @@ void kl_crash_destroy(struct kl_session *s)
 	struct kl_crash_pieces *page = s->crash.first, *next;
 
 	for (; page; page = next) {
-		next = page->next ? phys_to_virt(page->next) : NULL;
-		free_of(s, &page->head);
+		next = kl_crash_page_at(page->next);
+		kl_crash_free(s, &page->head);
 		cond_resched();
 	}
 	for (u32 i = 0; i < ARRAY_SIZE(s->crash.stacks); i++)
 		kl_crash_region_destroy(s, s->crash.stacks[i]);
 	if (s->crash.page)
-		free_of(s, &s->crash.page->head);
+		kl_crash_free(s, &s->crash.page->head);
 	s->crash = (struct kl_crash){};
 }
 
@@ -318,7 +417,7 @@ void kl_crash_ended(struct kl_session *s, u64 cycles)
 static int add_pieces(struct kl_session *s, struct kl_crash_slots *slots, enum kl_crash_what what,
 		      u32 stride, struct kl_error *why)
 {
-	struct kl_crash_pieces *page = alloc_for(s, why);
+	struct kl_crash_pieces *page = kl_crash_alloc(s, why);
 	u64 *next;
 
 	if (!page)
@@ -331,13 +430,13 @@ static int add_pieces(struct kl_session *s, struct kl_crash_slots *slots, enum k
 		slots->free = &page->word[at];
 		slots->free[1] = (unsigned long)next;
 	}
-	publish_page(&page->head, KL_CRASH_PIECES, offsetof(struct kl_crash_pieces, next));
+	kl_crash_publish_page(&page->head, KL_CRASH_PIECES, offsetof(struct kl_crash_pieces, next));
 	/* K: the page has a magic before the one before it refers to it. */
 	smp_wmb();
 	if (s->crash.last)
-		WRITE_ONCE(s->crash.last->next, virt_to_phys(page));
+		WRITE_ONCE(s->crash.last->next, kl_crash_address(page));
 	else
-		WRITE_ONCE(s->crash.page->pieces, virt_to_phys(page));
+		WRITE_ONCE(s->crash.page->pieces, kl_crash_address(page));
 	if (!s->crash.first)
 		s->crash.first = page;
 	s->crash.last = page;
@@ -351,7 +450,7 @@ static u64 *fill_slot(struct kl_crash_slots *slots, u32 cpu, const u8 *memory, u
 
 	slots->free = (u64 *)(unsigned long)slot[1];
 	for (u32 i = 0; i < n; i++)
-		WRITE_ONCE(slot[1 + i], address_of(memory + i * PAGE_SIZE));
+		WRITE_ONCE(slot[1 + i], kl_crash_address(memory + i * PAGE_SIZE));
 	/* N: the addresses are complete before the slot is in use. */
 	smp_wmb();
 	WRITE_ONCE(slot[0], kl_crash_slot(cpu, slot + 1, n));
@@ -417,123 +516,6 @@ void kl_crash_remove_block(struct kl_session *s, struct kl_ring_block *block)
 	s->crash.blocks.free = slot;
 }
 
-/* ------------------------------------------------------- regions */
-
-/* Fill the page that is number @number of the region's chain. */
-static void fill_region(struct kl_crash_region *page, const u8 *memory, u64 bytes, u32 number)
-{
-	const u8 *from = memory - offset_in_page(memory);
-	u64 pages = PAGE_ALIGN(offset_in_page(memory) + bytes) / PAGE_SIZE;
-	u64 at = (u64)number * KL_CRASH_REGION_WORDS;
-
-	page->number = number;
-	page->bytes = bytes;
-	page->first = offset_in_page(memory);
-	page->n = min_t(u64, pages - at, KL_CRASH_REGION_WORDS);
-	for (u32 i = 0; i < page->n; i++)
-		page->word[i] = address_of(from + (at + i) * PAGE_SIZE);
-}
-
-/**
- * kl_crash_region_create - make pages that lead to memory
- * @s: the session
- * @kind: what it is
- * @memory: of kvmalloc() or vmalloc(); for KL_CRASH_METADATA, constant
- * @bytes: its size
- * @why: set on failure
- *
- * Returns the first page, or NULL. Context: may sleep.
- */
-struct kl_crash_region *kl_crash_region_create(struct kl_session *s, enum kl_crash_region_kind kind,
-					       const void *memory, u64 bytes, struct kl_error *why)
-{
-	u64 pages = PAGE_ALIGN(offset_in_page(memory) + max_t(u64, bytes, 1)) / PAGE_SIZE;
-	u64 generation = atomic64_inc_return(&s->crash.generation);
-	struct kl_crash_region *first = NULL;
-
-	/* From the last to the first, so that each is complete when it is published. */
-	for (u32 number = DIV_ROUND_UP(pages, KL_CRASH_REGION_WORDS); number--;) {
-		struct kl_crash_region *page = alloc_for(s, why);
-
-		if (!page) {
-			kl_crash_region_destroy(s, first);
-			return NULL;
-		}
-		memcpy(page->head.uuid, s->uuid, sizeof(s->uuid));
-		page->generation = generation;
-		page->kind = kind;
-		page->next = first ? virt_to_phys(first) : 0;
-		if (kind == KL_CRASH_METADATA)
-			page->sum = kl_crash_sum(KL_CRASH_SUM_BEGIN, memory, bytes);
-		fill_region(page, memory, bytes, number);
-		publish_page(&page->head, KL_CRASH_REGION, PAGE_SIZE);
-		first = page;
-	}
-	return first;
-}
-
-/**
- * kl_crash_region_publish - make a region the session's one of its kind
- * @s: the session; its lock is held
- * @region: from kl_crash_region_create()
- */
-void kl_crash_region_publish(struct kl_session *s, const struct kl_crash_region *region)
-{
-	lockdep_assert_held(&s->lock);
-	/* K: the region's pages have their magic before the session refers to them. */
-	smp_wmb();
-	WRITE_ONCE(s->crash.page->region[region->kind], address_of(region));
-}
-
-/**
- * kl_crash_region_destroy - free the pages that lead to memory
- * @s: the session, which refers to another region now, or is being freed
- * @region: from kl_crash_region_create(), or NULL
- */
-void kl_crash_region_destroy(struct kl_session *s, struct kl_crash_region *region)
-{
-	struct kl_crash_region *next;
-
-	for (; region; region = next) {
-		next = region->next ? phys_to_virt(region->next) : NULL;
-		free_of(s, &region->head);
-	}
-}
-
-static_assert(offsetof(struct kl_crash_stack, about) == offsetof(struct kl_stack_entry, about));
-static_assert(offsetof(struct kl_crash_stack, at) == offsetof(struct kl_stack_entry, at));
-static_assert(offsetof(struct kl_crash_stack, state) == offsetof(struct kl_stack_entry, state));
-static_assert(sizeof(struct kl_crash_stack) == sizeof(struct kl_stack_entry));
-static_assert((int)KL_CRASH_STACK_READY == (int)KL_STACK_READY);
-
-/**
- * kl_crash_add_stacks - add the session's stack traces
- * @s: the session, whose lock is held and which has none yet
- * @table: the table
- * @why: set on failure; nothing has changed then
- *
- * Returns 0 or a negative errno. Context: may sleep.
- */
-int kl_crash_add_stacks(struct kl_session *s, const struct kl_stack_table *table,
-			struct kl_error *why)
-{
-	struct kl_crash_region **of = s->crash.stacks;
-
-	of[0] = kl_crash_region_create(s, KL_CRASH_STACKS, table->entry,
-				       (u64)table->traces * sizeof(*table->entry), why);
-	of[1] = of[0] ? kl_crash_region_create(s, KL_CRASH_STACK_WORDS, table->word,
-					       (u64)table->words * sizeof(*table->word), why) :
-			NULL;
-	if (!of[1]) {
-		kl_crash_region_destroy(s, of[0]);
-		of[0] = NULL;
-		return why->error ?: -ENOMEM;
-	}
-	kl_crash_region_publish(s, of[1]);
-	kl_crash_region_publish(s, of[0]);
-	return 0;
-}
-
 /* ------------------------------------------------------- the mailbox */
 
 /**
@@ -543,7 +525,7 @@ int kl_crash_add_stacks(struct kl_session *s, const struct kl_stack_table *table
  */
 void *kl_crash_mailbox_create(void)
 {
-	return alloc_zeroed(GFP_KERNEL);
+	return alloc_zeroed(GFP_KERNEL, false);
 }
 
 /**
@@ -555,11 +537,11 @@ void *kl_crash_mailbox_create(void)
  */
 void kl_crash_mailbox_publish(void *page, u32 constant)
 {
-	publish_page(page, KL_CRASH_MAILBOX, constant);
+	kl_crash_publish_page(page, KL_CRASH_MAILBOX, constant);
 	mutex_lock(&anchor_lock);
 	/* K: the page has a magic before the anchor refers to it. */
 	smp_wmb();
-	WRITE_ONCE(anchor->mailbox, virt_to_phys(page));
+	WRITE_ONCE(anchor->mailbox, kl_crash_address(page));
 	mutex_unlock(&anchor_lock);
 }
 

@@ -197,6 +197,7 @@ struct kl_stack_limits {
  * @fill: adds blocks for CPUs that have come online
  * @blocks_lock: held for reading while a block is read, for writing while blocks are added or freed
  * @crash: pages that lead to all of it after a crash
+ * @reserved: these, and all that they lead to, are in the reserved memory (reserved.h)
  * @retired: blocks that were removed while they were mapped; under @blocks_lock
  * @list: entry in the list of all sessions, under that list's lock
  * @gated: entry in gate.c's list of running sessions with a gate
@@ -263,6 +264,7 @@ struct kl_session {
 	struct work_struct fill;
 	struct rw_semaphore blocks_lock;
 	struct kl_crash crash;
+	bool reserved;
 	struct kl_ring_block *retired;
 	struct list_head list;
 	struct list_head gated;
@@ -284,6 +286,16 @@ static inline enum kl_meter_kind kl_meter_kind(const struct kl_session *s)
 	return s->may & KL_MAY_SEE_ALL ? KL_METER_PRIVILEGED : KL_METER_UNPRIVILEGED;
 }
 
+/**
+ * struct kl_buffer_page - a page for a reader's mapping
+ * @page: with a reference; NULL if it is reserved memory, which may have no struct page
+ * @pfn: otherwise, its number; it stays as long as the session
+ */
+struct kl_buffer_page {
+	struct page *page;
+	unsigned long pfn;
+};
+
 /* buffer.c: the memory of a session's rings */
 int kl_buffer_create(struct kl_session *s, struct kl_error *why);
 void kl_buffer_destroy(struct kl_session *s);
@@ -298,8 +310,10 @@ static inline u64 kl_ring_written(const struct kl_abi_ring *ring)
 
 u64 kl_buffer_written(const struct kl_session *s);
 u64 kl_buffer_lost(const struct kl_session *s);
-struct page *kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset);
-struct page *kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset);
+bool kl_buffer_page(struct kl_session *s, u32 cpu, u32 index, unsigned long offset,
+		    struct kl_buffer_page *to);
+bool kl_buffer_ring_page(struct kl_session *s, u32 cpu, unsigned long offset,
+			 struct kl_buffer_page *to);
 
 /*
  * As get_cred(), which always stores the same value to a member of shared credentials, with a plain

@@ -13,8 +13,22 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "reserved.h"
 #include "session.h"
 #include "stack_internal.h"
+
+static void *alloc_array(bool reserved, u64 n, u64 size)
+{
+	return reserved ? kl_reserved_alloc(n * size) : kvcalloc(n, size, GFP_KERNEL_ACCOUNT);
+}
+
+static void free_array(void *array, u64 n, u64 size)
+{
+	if (kl_reserved_has(array))
+		kl_reserved_free(array, n * size);
+	else
+		kvfree(array);
+}
 
 /**
  * kl_stacks_destroy - free all traces and release the files
@@ -22,15 +36,18 @@
  */
 void kl_stacks_destroy(struct kl_stacks *stacks)
 {
+	struct kl_stack_table *t;
+
 	if (!stacks)
 		return;
+	t = &stacks->table;
 	kl_stack_unwind_destroy(stacks);
 	for (u32 i = 0; i < KL_STACK_OBJECTS_MAX; i++)
 		if (stacks->object[i].file)
 			fput(stacks->object[i].file);
-	kvfree(stacks->table.slot);
-	kvfree(stacks->table.entry);
-	kvfree(stacks->table.word);
+	kvfree(t->slot);
+	free_array(t->entry, t->traces, sizeof(*t->entry));
+	free_array(t->word, t->words, sizeof(*t->word));
 	kvfree(stacks);
 }
 
@@ -54,7 +71,8 @@ static u64 bytes_of(const struct kl_stack_table *t)
 	       kl_memory_size((u64)t->words * sizeof(*t->word));
 }
 
-static struct kl_stacks *create(const struct kl_stack_limits *limits)
+/* What extraction reads is in the reserved memory if the session is. */
+static struct kl_stacks *create(const struct kl_stack_limits *limits, bool reserved)
 {
 	struct kl_stacks *stacks = kvzalloc(sizeof(*stacks), GFP_KERNEL_ACCOUNT);
 	struct kl_stack_table *t;
@@ -67,8 +85,8 @@ static struct kl_stacks *create(const struct kl_stack_limits *limits)
 	stacks->kernel_frames = limits->kernel_frames ?: KL_STACK_FRAMES_DEFAULT;
 	stacks->user_frames = limits->user_frames ?: KL_STACK_FRAMES_DEFAULT;
 	t->slot = kvcalloc(t->mask + 1ul, sizeof(*t->slot), GFP_KERNEL_ACCOUNT);
-	t->entry = kvcalloc(t->traces, sizeof(*t->entry), GFP_KERNEL_ACCOUNT);
-	t->word = kvcalloc(t->words, sizeof(*t->word), GFP_KERNEL_ACCOUNT);
+	t->entry = alloc_array(reserved, t->traces, sizeof(*t->entry));
+	t->word = alloc_array(reserved, t->words, sizeof(*t->word));
 	if (t->slot && t->entry && t->word)
 		return stacks;
 	kl_stacks_destroy(stacks);
@@ -94,10 +112,11 @@ int kl_stacks_prepare(struct kl_session *s, struct kl_error *why)
 	error = kl_memory_charge(&s->payer, bytes_of(&size), why);
 	if (error)
 		return error;
-	stacks = create(&s->stack_limits);
+	stacks = create(&s->stack_limits, s->reserved);
 	if (!stacks) {
 		kl_memory_uncharge(&s->payer, bytes_of(&size));
-		return kl_fail(why, -ENOMEM, "no memory for stack traces");
+		return kl_fail(why, -ENOMEM, "no %smemory for stack traces",
+			       s->reserved ? "reserved " : "");
 	}
 	error = kl_crash_add_stacks(s, &stacks->table, why);
 	if (error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * /proc/kernlens: files for people, one for each row of the table below, and those of
- * proc_processes.c. An opener sees what the device would show it.
+ * proc_processes.c and proc_reserved.c. An opener sees what the device would show it.
  */
 #include <linux/err.h>
 #include <linux/module.h>
@@ -250,7 +250,7 @@ int kl_proc_init(void)
 		kl_proc_deinit();
 		return -ENOMEM;
 	}
-	if (kl_proc_add_processes(folder)) {
+	if (kl_proc_add_processes(folder) || kl_proc_add_reserved(folder)) {
 		kl_proc_deinit();
 		return -ENOMEM;
 	}

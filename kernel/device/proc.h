@@ -15,4 +15,7 @@ ssize_t kl_proc_read(struct file *file, char __user *to, size_t bytes, loff_t *a
 /* proc_processes.c */
 int kl_proc_add_processes(struct proc_dir_entry *folder);
 
+/* proc_reserved.c */
+int kl_proc_add_reserved(struct proc_dir_entry *folder);
+
 #endif /* KL_DEVICE_PROC_H */

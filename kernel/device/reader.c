@@ -203,36 +203,41 @@ static __poll_t reader_poll(struct file *file, poll_table *table)
 	return events;
 }
 
-/* The page of a block at an offset in the blocks' region, with a reference. */
-static struct page *block_page(struct kl_session *s, u64 offset)
-{
-	u64 rest = offset & ((1ull << KL_MMAP_CPU_SHIFT) - 1);
+#define REGION_OF(offset) ((u32)((offset) >> KL_MMAP_REGION_SHIFT))
+#define RINGS REGION_OF(KL_MMAP_RING(0))
+#define BLOCKS REGION_OF(KL_MMAP_BLOCK(0, 0, 0))
+#define POSITIONS REGION_OF(KL_MMAP_POSITION)
 
-	return kl_buffer_page(s, offset >> KL_MMAP_CPU_SHIFT & 0xffff,
-			      div_u64(rest, s->block_bytes), rest & (s->block_bytes - 1));
+/* Get the page at an offset of the descriptor. Returns false if there is none. */
+static bool find_page(struct kl_reader *r, u64 offset, struct kl_buffer_page *to)
+{
+	struct kl_session *s = r->session;
+	u64 rest = offset & ((1ull << KL_MMAP_CPU_SHIFT) - 1);
+	u32 cpu = offset >> KL_MMAP_CPU_SHIFT & 0xffff;
+
+	if (REGION_OF(offset) == RINGS)
+		return kl_buffer_ring_page(s, cpu, rest, to);
+	if (REGION_OF(offset) == BLOCKS)
+		return kl_buffer_page(s, cpu, div_u64(rest, s->block_bytes),
+				      rest & (s->block_bytes - 1), to);
+	if (rest >= position_bytes())
+		return false;
+	to->page = vmalloc_to_page((u8 *)r->position + rest);
+	get_page(to->page);
+	return true;
 }
 
 static vm_fault_t reader_fault(struct vm_fault *vmf)
 {
 	struct kl_reader *r = vmf->vma->vm_file->private_data;
-	struct kl_session *s = r->session;
-	u64 offset = (u64)vmf->pgoff << PAGE_SHIFT;
-	u32 region = offset >> KL_MMAP_REGION_SHIFT;
-	u32 cpu = offset >> KL_MMAP_CPU_SHIFT & 0xffff;
-	u64 rest = offset & ((1ull << KL_MMAP_CPU_SHIFT) - 1);
-	struct page *page = NULL;
+	struct kl_buffer_page found;
 
-	if (region == KL_MMAP_RING(0) >> KL_MMAP_REGION_SHIFT) {
-		page = kl_buffer_ring_page(s, cpu, rest);
-	} else if (region == KL_MMAP_BLOCK(0, 0, 0) >> KL_MMAP_REGION_SHIFT) {
-		page = block_page(s, offset);
-	} else if (rest < position_bytes()) {
-		page = vmalloc_to_page((u8 *)r->position + rest);
-		get_page(page);
-	}
-	if (!page)
+	/* Reserved memory was mapped at once: what is not there now, does not exist. */
+	if (r->session->reserved && vmf->vma->vm_flags & VM_PFNMAP)
 		return VM_FAULT_SIGBUS;
-	vmf->page = page;
+	if (!find_page(r, (u64)vmf->pgoff << PAGE_SHIFT, &found))
+		return VM_FAULT_SIGBUS;
+	vmf->page = found.page;
 	return 0;
 }
 
@@ -240,21 +245,33 @@ static const struct vm_operations_struct reader_vm_ops = {
 	.fault = reader_fault,
 };
 
+/* Map a page, and drop the reference. */
+static int map_page(struct vm_area_struct *vma, unsigned long at, const struct kl_buffer_page *from)
+{
+	int error;
+
+	if (!from->page)
+		return vmf_insert_pfn(vma, at, from->pfn) == VM_FAULT_NOPAGE ? 0 : -EFAULT;
+	error = vm_insert_page(vma, at, from->page);
+	put_page(from->page);
+	return error;
+}
+
 /*
  * Blocks are mapped at once, so that one which the writer has given back in the meantime is an
- * error here and not a signal at its first access.
+ * error here and not a signal at its first access. So is reserved memory, which madvise() does not
+ * fault in. A CPU without a ring is -EFAULT there, as it is when it is faulted in.
  */
-static int map_blocks(struct kl_reader *r, struct vm_area_struct *vma)
+static int map_all(struct kl_reader *r, struct vm_area_struct *vma, u32 region)
 {
 	for (unsigned long at = vma->vm_start; at < vma->vm_end; at += PAGE_SIZE) {
 		u64 offset = (u64)(vma->vm_pgoff << PAGE_SHIFT) + (at - vma->vm_start);
-		struct page *page = block_page(r->session, offset);
+		struct kl_buffer_page page;
 		int error;
 
-		if (!page)
-			return -ENXIO;
-		error = vm_insert_page(vma, at, page);
-		put_page(page);
+		if (!find_page(r, offset, &page))
+			return region == BLOCKS ? -ENXIO : -EFAULT;
+		error = map_page(vma, at, &page);
 		if (error)
 			return error;
 		cond_resched();
@@ -266,24 +283,27 @@ static int map_blocks(struct kl_reader *r, struct vm_area_struct *vma)
 
 static int reader_mmap(struct file *file, struct vm_area_struct *vma)
 {
+	struct kl_reader *r = file->private_data;
 	u32 region = vma->vm_pgoff >> (KL_MMAP_REGION_SHIFT - PAGE_SHIFT);
 	unsigned long last = vma->vm_pgoff + vma_pages(vma) - 1;
+	bool reserved;
 
 	/* A mapping must not extend into the next region, which has another owner. */
 	if (region < 1 || region > 3 || last >> (KL_MMAP_REGION_SHIFT - PAGE_SHIFT) != region)
 		return -EINVAL;
-	if (region != KL_MMAP_POSITION >> KL_MMAP_REGION_SHIFT) {
+	if (region != POSITIONS) {
 		if (vma->vm_flags & VM_WRITE)
 			return -EACCES;
 		kl_vm_flags_clear(vma, VM_MAYWRITE);
 	}
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
+	reserved = r->session->reserved && region != POSITIONS;
+	if (reserved)
+		kl_vm_flags_set(vma, VM_PFNMAP);
 	kl_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_ops = &reader_vm_ops;
-	if (region == KL_MMAP_BLOCK(0, 0, 0) >> KL_MMAP_REGION_SHIFT)
-		return map_blocks(file->private_data, vma);
-	return 0;
+	return reserved || region == BLOCKS ? map_all(r, vma, region) : 0;
 }
 
 /* Publish the reader's positions in the rings, or remove them. */

@@ -9,7 +9,14 @@
 #include <linux/vmalloc.h>
 
 #include "../core/caller.h"
+#include "../core/reserved.h"
 #include "session.h"
+
+static struct kl_metadata *alloc_metadata(const struct kl_session *s, u64 bytes)
+{
+	return s->reserved ? kl_reserved_alloc(bytes) :
+			     __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+}
 
 static void free_metadata(struct kref *ref)
 {
@@ -17,7 +24,10 @@ static void free_metadata(struct kref *ref)
 
 	kl_crash_region_destroy(m->session, m->crash);
 	kl_memory_uncharge(&m->session->payer, PAGE_ALIGN(sizeof(*m) + m->bytes));
-	vfree(m);
+	if (kl_reserved_has(m))
+		kl_reserved_free(m, sizeof(*m) + m->bytes);
+	else
+		vfree(m);
 }
 
 /**
@@ -52,7 +62,7 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 	error = kl_memory_charge(&s->payer, bytes, why);
 	if (error)
 		return error;
-	new = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	new = alloc_metadata(s, bytes);
 	if (!new) {
 		kl_memory_uncharge(&s->payer, bytes);
 		return kl_fail(why, -ENOMEM, "no memory for metadata");

@@ -19,6 +19,7 @@
 #include <linux/uuid.h>
 
 #include "../core/gate.h"
+#include "../core/reserved.h"
 #include "../core/stack.h"
 #include "../latency/latency.h"
 #include "../source/dynamic/dynamic.h"
@@ -26,6 +27,9 @@
 #include "budget.h"
 #include "session.h"
 #include "watchdog.h"
+
+/* Of the reserved memory, for metadata and stack traces. */
+#define RESERVED_OTHER (6ull << 20)
 
 static DEFINE_MUTEX(sessions_lock);
 static LIST_HEAD(sessions);
@@ -43,19 +47,55 @@ static void fill(struct work_struct *work)
 			why.text);
 }
 
-static int check_params(struct kl_abi_session *params, struct kl_error *why)
+/*
+ * Blocks for each CPU that fit into the reserved memory, beside what leads to them, the metadata
+ * and the stack traces.
+ */
+static u32 fitting_blocks(u32 block_bytes)
 {
+	u64 free = kl_reserved_free_bytes();
+	u64 left = free - min_t(u64, free / 2, RESERVED_OTHER) - free / 64;
+
+	return clamp_t(u64, div64_u64(left, (u64)block_bytes * num_online_cpus()), KL_BLOCKS_MIN,
+		       KL_BLOCKS_MAX);
+}
+
+static int check_keep(struct kl_abi_session *params, u32 may, struct kl_error *why)
+{
+	int error;
+
+	if (params->flags & ~KL_SESSION_KEEP || params->reserved)
+		return kl_fail(why, -EINVAL, "unknown session flags %#x", params->flags);
+	if (!(params->flags & KL_SESSION_KEEP))
+		return 0;
+	if (!(may & KL_MAY_SEE_ALL))
+		return kl_fail(why, -EPERM, "keeping a session over a crash needs CAP_PERFMON");
+	error = kl_reserved_check(why);
+	if (error || params->blocks)
+		return error;
+	params->blocks = fitting_blocks(params->block_bytes);
+	params->blocks_max = params->blocks;
+	return 0;
+}
+
+static int check_params(struct kl_abi_session *params, u32 may, struct kl_error *why)
+{
+	int error;
+
 	if (params->mode > KL_MODE_OVERWRITE)
 		return kl_fail(why, -EINVAL, "unknown buffer mode %u", params->mode);
 	if (!params->block_bytes)
 		params->block_bytes = KL_BLOCK_BYTES_DEFAULT;
-	if (!params->blocks)
-		params->blocks = 16;
 	if (!is_power_of_2(params->block_bytes) || params->block_bytes < KL_BLOCK_BYTES_MIN ||
 	    params->block_bytes > KL_BLOCK_BYTES_MAX)
 		return kl_fail(why, -EINVAL,
 			       "blocks of %u bytes: the size must be a power of two from %u to %u",
 			       params->block_bytes, KL_BLOCK_BYTES_MIN, KL_BLOCK_BYTES_MAX);
+	error = check_keep(params, may, why);
+	if (error)
+		return error;
+	if (!params->blocks)
+		params->blocks = 16;
 	if (!params->blocks_max)
 		params->blocks_max =
 			min(params->blocks > KL_BLOCKS_MAX / 4 ? KL_BLOCKS_MAX : 4 * params->blocks,
@@ -106,6 +146,7 @@ static struct kl_session *alloc_session(const struct kl_abi_session *params,
 	s->blocks_max = params->blocks_max;
 	generate_random_uuid(s->uuid);
 	memcpy(s->name, params->name, sizeof(s->name));
+	s->reserved = params->flags & KL_SESSION_KEEP;
 	return s;
 }
 
@@ -199,7 +240,7 @@ struct kl_session *kl_session_create(const struct kl_abi_session *given, const s
 {
 	struct kl_abi_session params = *given;
 	struct kl_session *s;
-	int error = check_params(&params, why);
+	int error = check_params(&params, may, why);
 
 	if (error)
 		return ERR_PTR(error);

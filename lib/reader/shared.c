@@ -34,7 +34,8 @@ static int map(struct kl_reader *reader, uint64_t offset, size_t bytes, int righ
 
 	if (at == MAP_FAILED)
 		return -errno;
-	if (madvise(at, bytes, MADV_POPULATE_READ)) {
+	/* Reserved memory was mapped by mmap(), and cannot be faulted in (EINVAL). */
+	if (madvise(at, bytes, MADV_POPULATE_READ) && errno != EINVAL) {
 		error = errno;
 		munmap(at, bytes);
 		return -error;

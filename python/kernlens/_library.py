@@ -242,6 +242,8 @@ class kl_abi_session(Structure):
         ("id", c_uint32),
         ("uuid", c_uint8 * 16),
         ("name", c_char * 32),
+        ("flags", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
