@@ -17,6 +17,27 @@
 
 #define SEEN "seen" /* an empty file in the folder of a crash */
 
+int cli_kept_open(int flags)
+{
+	return open(CLI_KEPT_FILE, flags | O_CLOEXEC);
+}
+
+bool cli_kept_exists(void)
+{
+	int fd = cli_kept_open(O_RDONLY);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+void cli_kept_print(void)
+{
+	if (cli_kept_exists())
+		puts("The reserved memory has traces of an earlier boot. To save them: kernlens "
+		     "extract --kept --save --forget");
+}
+
 static int is_crash(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.';
@@ -106,13 +127,14 @@ static void print_crash(const json_t *crash)
 	const time_t seconds = (time_t)(cli_json_get_number(crash, "stopped_ns") / 1000000000u);
 	const json_t *traces = json_object_get(crash, "traces");
 	const char *cause = cli_json_get_text(crash, "cause");
+	const bool reset = !*cause && json_is_true(json_object_get(crash, "kept"));
 	char when[64] = "at an unknown time";
 	struct tm tm;
 
 	if (seconds && localtime_r(&seconds, &tm))
 		strftime(when, sizeof(when), "on %Y-%m-%d at %H:%M:%S", &tm);
-	printf("The machine crashed %s%s%s\n", when, *cause ? ": " : "",
-	       cli_clean_text(cause, strlen(cause)));
+	printf("The machine %s %s%s%s\n", reset ? "restarted without notice" : "crashed", when,
+	       *cause ? ": " : "", cli_clean_text(cause, strlen(cause)));
 	for (size_t i = 0; i < json_array_size(traces); i++)
 		print_trace(crash, json_array_get(traces, i));
 }

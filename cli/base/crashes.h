@@ -12,6 +12,16 @@
 
 #define CLI_CRASHES_FOLDER "/var/lib/kernlens/crashes"
 #define CLI_CRASHES_DOCUMENT "crash.json"
+#define CLI_KEPT_FILE "/proc/kernlens/kept"
+
+/*
+ * Open the reserved memory of this machine. Returns a descriptor, or -1 with errno: ENOENT (there
+ * is none), EACCES, EPERM, ENODATA (it has nothing of an earlier boot).
+ */
+int cli_kept_open(int flags);
+
+/* Is there something of an earlier boot that the caller may read? */
+bool cli_kept_exists(void);
 
 /**
  * cli_crashes_load - read the documents of saved crashes
@@ -24,6 +34,9 @@ json_t *cli_crashes_load(bool unseen);
 
 /* Print when and why the machine crashed, and which traces there are. */
 void cli_crashes_print(const json_t *crashes);
+
+/* Print a hint if the reserved memory has traces of an earlier boot, and the caller may use it. */
+void cli_kept_print(void);
 
 /* Note that all have been seen. Returns the exit status. */
 int cli_crashes_set_seen(void);

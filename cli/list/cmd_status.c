@@ -156,14 +156,15 @@ static int write_json(struct kl_device *device)
 	for (uint32_t i = 0; !kl_device_status(device, i, &status); i++)
 		json_array_append_new(sessions, session_json(device, &status));
 	return cli_json_write(
-		json_pack("{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o}",
+		json_pack("{s:b, s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:I, s:I, s:o, s:o, s:o, s:b}",
 			  "loaded", 1, "version", version, "abi", (json_int_t)info->abi_version,
 			  "clock", clock_name(info->clock), "clock_hz", (json_int_t)info->clock_hz,
 			  "cpus", (json_int_t)info->cpus, "events", (json_int_t)info->events,
 			  "may_see", list_rights(info->may), "sessions_max",
 			  (json_int_t)info->sessions_max, "buffer_bytes_max",
 			  (json_int_t)info->buffer_bytes_max, "sessions", sessions, "limits",
-			  list_accounts(device), "crashes", cli_crashes_load(false)));
+			  list_accounts(device), "crashes", cli_crashes_load(false), "kept",
+			  cli_kept_exists()));
 }
 
 static void print_module(const struct kl_abi_info *info)
@@ -261,6 +262,7 @@ static void print_crashes(void)
 		putchar('\n');
 	cli_crashes_print(crashes);
 	json_decref(crashes);
+	cli_kept_print();
 }
 
 static int print_status(struct kl_device *device)
@@ -298,6 +300,7 @@ static int show_unseen(void)
 		puts("To see them: kernlens view, print, report or why. To end this message: "
 		     "kernlens status --seen");
 	json_decref(crashes);
+	cli_kept_print();
 	return CLI_OK;
 }
 

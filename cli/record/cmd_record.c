@@ -30,6 +30,7 @@ enum {
 	KEY_SNAPSHOTS,
 	KEY_STRACE,
 	KEY_COMPRESS,
+	KEY_KEEP,
 };
 
 #define PROGRESS_NS 200000000u
@@ -46,6 +47,8 @@ static const struct cli_option options[] = {
 	{ KEY_FORCE, "force", NULL, "replace an existing trace in DIR" },
 	{ KEY_DISCARD, "discard", NULL, "write continuously; drop records if full (default)" },
 	{ KEY_OVERWRITE, "overwrite", NULL, "keep the newest records; write them at the end" },
+	{ KEY_KEEP, "keep-over-crash", "[=try]",
+	  "overwrite, in memory that survives a reset (kernlens-extract(1))" },
 	{ KEY_SNAPSHOTS, "snapshots", "N", "write at most N snapshots (16)" },
 	{ KEY_ON_ALARM, "on-alarm", "COMMAND", "run this in a shell for each alarm" },
 	{ KEY_NO_DUMP, "no-dump", NULL, "do not record the initial state" },
@@ -67,6 +70,7 @@ struct record {
 	bool dump;
 	bool progress;
 	bool strace;
+	bool discard;
 	uint64_t level; /* of compression; 0: none */
 	uint64_t shown_ns;
 	uint64_t collected_ns;
@@ -79,6 +83,15 @@ struct record {
 	struct kl_event_count *counts; /* of the predefined events that have one */
 	int n_counts;
 };
+
+static void take_keep(struct record *r, const struct cli_parser *parser)
+{
+	if (parser->arg && strcmp(parser->arg, "try") != 0)
+		cli_usage_error(parser->command, "--keep-over-crash: \"%s\" is not try",
+				parser->arg);
+	r->session.select.keep = true;
+	r->session.select.keep_if_possible = parser->arg;
+}
 
 static void take_option(struct record *r, const struct cli_parser *parser, int key)
 {
@@ -112,11 +125,15 @@ static void take_option(struct record *r, const struct cli_parser *parser, int k
 	case KEY_NO_DUMP:
 		r->dump = false;
 		break;
+	case KEY_KEEP:
+		take_keep(r, parser);
+		break;
 	case KEY_PROGRESS:
 		r->progress = true;
 		break;
 	case KEY_DISCARD:
 		r->session.config.mode = KL_MODE_DISCARD;
+		r->discard = true;
 		break;
 	case KEY_OVERWRITE:
 		r->session.config.mode = KL_MODE_OVERWRITE;
@@ -470,6 +487,10 @@ static int exec_record(const struct cli_command *self, int argc, char **argv)
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))
 		take_option(r, &parser, key);
+	if (r->session.select.keep && r->discard)
+		cli_usage_error(self, "--keep-over-crash excludes --discard");
+	if (r->session.select.keep)
+		r->session.config.mode = KL_MODE_OVERWRITE;
 	if (r->strace)
 		cli_select_strace(&r->session.select, self);
 	if (parser.n_words)
@@ -503,6 +524,7 @@ const struct cli_command_ops cmd_record = {
 		"  kernlens record -e sched,block_rq_issue:stack -- make\n"
 		"  kernlens record -a --compress -o trace          a seventh of the size\n"
 		"  kernlens record -a --overwrite --buffer 16M     a flight recorder\n"
+		"  kernlens record -a --keep-over-crash            one that survives a reset\n"
 		"  kernlens record -a --overwrite -e sched -e 'syscall_exit_fsync /ret < 0/ :snapshot'\n"
 		"  kernlens record -a -e 'tp:mark_victim :alarm(\"no memory\")' --on-alarm 'wall \"$KERNLENS_ALARM\"'\n",
 	.exec = exec_record,

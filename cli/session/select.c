@@ -14,6 +14,7 @@
 #include "../base/common.h"
 #include "../base/output.h"
 #include "alarm.h"
+#include "create.h"
 #include "program_splice.h"
 #include "select.h"
 #include "select_variables.h"
@@ -337,14 +338,6 @@ static int use_filter(struct cli_session *s)
 	return CLI_OK;
 }
 
-static int size_buffers(struct cli_session *s)
-{
-	if (!kl_record_set_buffers(s->device, s->select.buffer_bytes, &s->config))
-		return CLI_OK;
-	return cli_error(-EINVAL, "--buffer is too large (per CPU, at most %u GiB)",
-			 (unsigned int)((uint64_t)KL_BLOCKS_MAX * KL_BLOCK_BYTES_MAX >> 30));
-}
-
 /* Could programs be spliced? The command is created before its events are known. */
 static bool may_be_spliced(const struct cli_session *s)
 {
@@ -363,35 +356,6 @@ int cli_session_make_child(struct cli_session *s, bool traced)
 	return cli_child_create(&s->child, select->words, &s->signals,
 				(traced ? CLI_CHILD_TRACED : 0) |
 					(is_ours ? CLI_CHILD_TO_STDERR : 0));
-}
-
-/* Other commands find a session by its name, so a chosen one must not have two meanings. */
-static bool is_taken(const struct cli_session *s)
-{
-	struct kl_abi_status status;
-	int error = kl_device_find(s->device, s->select.name, &status);
-
-	if (error && error != -ENOTUNIQ)
-		return false;
-	cli_error(-EEXIST, "there is a session %s already (kernlens status); choose another --name",
-		  s->select.name);
-	return true;
-}
-
-static int make_session(struct cli_session *s)
-{
-	const char *program = s->select.words ? s->select.words[0] : "";
-	const char *slash = strrchr(program, '/');
-
-	if (s->select.name && is_taken(s))
-		return CLI_FAILED;
-	if (s->select.name)
-		snprintf(s->config.name, sizeof(s->config.name), "%s", s->select.name);
-	else
-		snprintf(s->config.name, sizeof(s->config.name), "%s%s%.20s", s->command->name,
-			 *program ? " " : "", slash ? slash + 1 : program);
-	s->session = kl_session_create(s->device, &s->config);
-	return s->session ? CLI_OK : cli_library_error(-errno, NULL);
 }
 
 /* Without a command or tasks, record all that the user may see, or report that it is little. */
@@ -449,11 +413,11 @@ static int open_session(struct cli_session *s, const char *patterns, unsigned in
 	choose_tasks(s);
 	status = check_rights(s);
 	if (!status)
-		status = size_buffers(s);
+		status = cli_session_size_buffers(s);
 	if (!status && s->select.words)
 		status = cli_session_make_child(s, may_be_spliced(s));
 	if (!status)
-		status = make_session(s);
+		status = cli_session_create(s);
 	if (!status)
 		status = use_events(s, patterns, handler);
 	if (!status)

@@ -57,6 +57,8 @@ struct cli_select {
 	bool own_suffice; /* without privilege, a selection of tasks is not needed */
 	uint64_t duration_ns;
 	uint64_t buffer_bytes; /* 0: the default */
+	bool keep; /* in the reserved memory, which survives a reset */
+	bool keep_if_possible;
 	const char *name; /* name of the session; NULL: generate one */
 	bool raw_names; /* print the mangled names of C++ and Rust functions */
 	const char *output; /* file for the results, or NULL */

@@ -2,12 +2,15 @@
 /* kernlens extract: recover traces from the memory of a machine that has crashed. */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../base/cli.h"
 #include "../base/common.h"
+#include "../base/crashes.h"
 #include "../base/numbers.h"
 #include "../base/output.h"
 #include "extract_save.h"
@@ -18,6 +21,8 @@ enum {
 	KEY_SESSION,
 	KEY_SAVE,
 	KEY_KEEP,
+	KEY_KEPT,
+	KEY_FORGET,
 };
 
 static const struct cli_option options[] = {
@@ -27,6 +32,8 @@ static const struct cli_option options[] = {
 	{ KEY_FORCE, "force", NULL, "replace existing traces in DIR" },
 	{ KEY_SAVE, "save", NULL, "extract to where kernlens status finds the traces" },
 	{ KEY_KEEP, "keep", "N", "with --save: keep the traces of N crashes (10)" },
+	{ KEY_KEPT, "kept", NULL, "the memory that is reserved on this machine" },
+	{ KEY_FORGET, "forget", NULL, "with --kept: make it available again" },
 	{ 'i', "input", "FILE", "memory: an ELF core such as /proc/vmcore, or raw bytes" },
 	{},
 };
@@ -47,6 +54,9 @@ struct extract {
 	const char *session;
 	bool force;
 	bool saves;
+	bool lists;
+	bool kept;
+	bool forgets;
 	uint64_t keep;
 	struct cli_save save;
 	size_t damage;
@@ -236,8 +246,10 @@ static int extract_to(struct extract *x)
 
 static int extract_and_save(struct extract *x)
 {
-	int status = cli_save_begin(&x->save, x->dump), saved;
+	int status, saved;
 
+	x->save.kept = x->kept;
+	status = cli_save_begin(&x->save, x->dump);
 	if (status)
 		return status;
 	x->output = x->save.part;
@@ -247,7 +259,7 @@ static int extract_and_save(struct extract *x)
 	return status ? status : saved;
 }
 
-static int run(struct extract *x, const char *path, bool only_list)
+static int run(struct extract *x, const char *path)
 {
 	const struct kl_dump_ops ops = { print_damage, x };
 	int status;
@@ -258,13 +270,60 @@ static int run(struct extract *x, const char *path, bool only_list)
 	if (!x->dump)
 		return cli_library_error(-errno, NULL);
 	x->json = json_array();
-	status = only_list ? list(x) : x->saves ? extract_and_save(x) : extract_to(x);
+	status = x->lists ? list(x) : x->saves ? extract_and_save(x) : extract_to(x);
 	if (cli_settings.json && status == CLI_OK)
 		status = cli_json_write(x->json);
 	else
 		json_decref(x->json);
 	kl_dump_close(x->dump);
 	return status;
+}
+
+/* ------------------------------------------------------- kept */
+
+/* Is there something in the reserved memory? Returns a negative errno after a message if not. */
+static int check_kept(void)
+{
+	int fd = cli_kept_open(O_RDONLY), error = errno;
+
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (error == ENODATA)
+		cli_note("the reserved memory has nothing of an earlier boot");
+	else if (error == ENOENT)
+		cli_error(-error, "no memory is reserved for traces on this machine, or the module "
+				  "is not loaded (kernlens-extract(1))");
+	else if (error == EACCES || error == EPERM)
+		cli_error(-error, "only root may use the reserved memory");
+	else
+		cli_error(-error, "%s: %s", CLI_KEPT_FILE, strerror(error));
+	return -error;
+}
+
+static int forget(void)
+{
+	int fd = cli_kept_open(O_WRONLY), status = CLI_OK;
+
+	if (fd < 0 || write(fd, "forget", 6) != 6)
+		status = cli_error(-errno, "%s: %s", CLI_KEPT_FILE, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
+/* What could not be extracted is not given up, unless nothing else is requested. */
+static int run_kept(struct extract *x)
+{
+	int error = check_kept(), status = CLI_OK;
+
+	/* What runs at each boot usually finds nothing. */
+	if (error)
+		return error == -ENODATA && x->saves ? CLI_OK : CLI_FAILED;
+	if (x->output || x->saves || x->lists)
+		status = run(x, CLI_KEPT_FILE);
+	return status || !x->forgets ? status : forget();
 }
 
 static void take_keep(struct extract *x, const struct cli_parser *parser)
@@ -278,7 +337,6 @@ static int exec_extract(const struct cli_command *self, int argc, char **argv)
 	struct extract x = { .keep = KEEP_DEFAULT };
 	struct cli_parser parser;
 	const char *path = NULL;
-	bool only_list = false;
 	int key;
 
 	cli_parser_init(&parser, self, argc, argv);
@@ -288,7 +346,11 @@ static int exec_extract(const struct cli_command *self, int argc, char **argv)
 		else if (key == KEY_SESSION)
 			x.session = parser.arg;
 		else if (key == KEY_LIST)
-			only_list = true;
+			x.lists = true;
+		else if (key == KEY_KEPT)
+			x.kept = true;
+		else if (key == KEY_FORGET)
+			x.forgets = true;
 		else if (key == KEY_FORCE)
 			x.force = true;
 		else if (key == KEY_SAVE)
@@ -298,17 +360,19 @@ static int exec_extract(const struct cli_command *self, int argc, char **argv)
 		else if (key == 'i')
 			path = parser.arg;
 	}
-	if (x.saves && (x.output || only_list))
+	if (x.saves && (x.output || x.lists))
 		cli_usage_error(self, "--save excludes --output and --list");
-	if (parser.n_words + !!path != 1)
+	if (x.forgets && (!x.kept || x.lists || x.session))
+		cli_usage_error(self, "--forget needs --kept, and excludes --list and --session");
+	if (parser.n_words + !!path + x.kept != 1)
 		cli_usage_error(self,
 				"expected one file with the memory of a machine; for a session "
 				"that runs, use kernlens snapshot SESSION");
-	if (!path)
-		path = parser.words[0];
-	if (!x.output && !only_list && !x.saves)
+	if (!x.output && !x.lists && !x.saves && !x.forgets)
 		cli_usage_error(self, "no directory is given for the traces (-o DIR)");
-	return run(&x, path, only_list);
+	if (x.kept)
+		return run_kept(&x);
+	return run(&x, path ? path : parser.words[0]);
 }
 
 const struct cli_command_ops cmd_extract = {
@@ -321,6 +385,7 @@ const struct cli_command_ops cmd_extract = {
 		"  kernlens extract /proc/vmcore --save    then, after the reboot: kernlens status\n"
 		"  kernlens extract /proc/vmcore -o /var/crash/traces\n"
 		"  kernlens extract memory.elf --list\n"
+		"  kernlens extract --kept --save --forget      what has survived a reset\n"
 		"  kernlens print traces/flight-1\n",
 	.exec = exec_extract,
 };

@@ -73,10 +73,11 @@ int cli_save_begin(struct cli_save *save, struct kl_dump *dump)
 	cli_crashes_remove(save->folder);
 	if (mkdir(save->part, 0700))
 		return cli_error(-errno, "cannot create %s: %s", save->part, strerror(errno));
-	save->document = json_pack("{s:i, s:I, s:o, s:o, s:o, s:n, s:[]}", "version", 1,
-				   "stopped_ns", (json_int_t)m->alive_ns, "hostname",
-				   cli_json_text(m->hostname), "kernel", cli_json_text(m->release),
-				   "boot_id", cli_json_text(m->boot_id), "cause", "traces");
+	save->document = json_pack("{s:i, s:b, s:I, s:o, s:o, s:o, s:n, s:[]}", "version", 1,
+				   "kept", save->kept, "stopped_ns", (json_int_t)m->alive_ns,
+				   "hostname", cli_json_text(m->hostname), "kernel",
+				   cli_json_text(m->release), "boot_id", cli_json_text(m->boot_id),
+				   "cause", "traces");
 	return CLI_OK;
 }
 

@@ -13,12 +13,14 @@
  * @folder: its folder when all is there
  * @part: the folder until then, which begins with a dot
  * @bug_ns: when the kernel reported what is the cause
+ * @kept: the memory is that of this machine, which was reset
  */
 struct cli_save {
 	json_t *document;
 	char *folder;
 	char *part;
 	uint64_t bug_ns;
+	bool kept;
 };
 
 /* Create the folder for the traces. Returns the exit status. */

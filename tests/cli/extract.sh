@@ -129,3 +129,25 @@ expect "--save has a place of its own" 2
 kl extract /proc/kcore --save --keep 0
 expect "and keeps at least one" 2
 rm -r $crashes
+
+# No memory is reserved here: tests/crash/reset does that.
+kl extract --kept --list
+expect "no reserved memory" 1
+says err 'no memory is reserved'
+kl extract zeros --forget -o t
+expect "--forget is for reserved memory" 2
+kl extract --kept --forget --session other -o t
+expect "and for all of it" 2
+kl extract --kept zeros -o t
+expect "--kept is a file already" 2
+kl record --keep-over-crash -o t -- true
+expect "no session is put there" 1
+says err 'no memory is reserved'
+kl record -q --no-dump --keep-over-crash=try --buffer 1M -e sched -o tried -- true
+expect "but elsewhere, with =try" 0
+check "and without a message" test ! -s "$work/err"
+check "a flight recorder" grep -q sched_switch <("$kernlens" print tried)
+kl record --keep-over-crash=maybe -o t -- true
+expect "=try is the only way" 2
+kl record --keep-over-crash --discard -o t -- true
+expect "it is a flight recorder" 2
