@@ -8,6 +8,8 @@
 #include <linux/module.h>
 #include <linux/smp.h>
 
+#include <asm/desc_defs.h>
+
 static char *kind = "";
 module_param(kind, charp, 0);
 
@@ -34,6 +36,15 @@ static void fault_twice(void)
 	asm volatile("xor %%esp, %%esp\n\tpush %%rax" ::: "memory");
 }
 
+/* A fault, for which there is no handler, nor for that: the processor resets the machine. */
+static void fault_thrice(void)
+{
+	const struct desc_ptr none = {};
+
+	local_irq_disable();
+	asm volatile("lidt %0\n\tint3" : : "m"(none));
+}
+
 static void spin(void *unused)
 {
 	local_irq_disable();
@@ -56,6 +67,8 @@ static int __init kl_crash_init(void)
 		recurse(&zero, &one);
 	} else if (!strcmp(kind, "double")) {
 		fault_twice();
+	} else if (!strcmp(kind, "triple")) {
+		fault_thrice();
 	} else if (!strcmp(kind, "panic")) {
 		panic("kl_crash");
 	} else if (!strcmp(kind, "hang")) {
