@@ -200,7 +200,7 @@ ZSH_COMPLETIONS := $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions
 MODULE_SOURCE := $(DESTDIR)/usr/src/kernlens-$(VERSION)
 UNITS := $(DESTDIR)$(UNITDIR)
 SERVICES := kernlens-watch.service kernlens-history.service kernlens-serve.service kernlens-serve.socket \
-	kernlens-recorder.service kernlens-crash.service kernlens-ship.service
+	kernlens-recorder.service kernlens-crash.service kernlens-kept.service kernlens-ship.service
 DASHBOARDS := $(DESTDIR)$(PREFIX)/share/kernlens/grafana
 SERVERS := $(DESTDIR)$(PREFIX)/share/kernlens/nats
 DATABASES := $(DESTDIR)$(PREFIX)/share/kernlens/clickhouse

@@ -143,6 +143,8 @@ recorder_runs() { "$kernlens" status --json | jq -e ".sessions | any(.name == \"
 check "and records, with the options of /etc/default" within 60 recorder_runs
 check "it is stopped with success" eval 'inside systemctl stop kernlens-recorder &&
 	test "$(property recorder Result) $(property recorder ExecMainStatus)" = "success 0"'
+check "without reserved memory, there is nothing to save, which is no failure" eval 'inside systemctl start kernlens-kept &&
+	test "$(property kept ConditionResult)" = no'
 check "and has written its trace" eval '"$kernlens" report --json /var/lib/kernlens/recorder | jq -e ".records > 100"'
 check "on a machine that has not crashed, nothing is saved, which is no failure" eval 'inside systemctl start kernlens-crash &&
 	test "$(property crash ConditionResult)" = no'
@@ -160,7 +162,7 @@ check "which waits for it, and is made although it has failed" test \
 	"$(began kdump-tools-dump ActiveState)" = active
 rm /etc/default/kernlens-recorder
 # That the recorder may read how the clock is kept costs points.
-for unit in watch:19 history:18 serve:18 recorder:21 crash:18; do
+for unit in watch:19 history:18 serve:18 recorder:21 crash:18 kept:19; do
 	check "kernlens-${unit%:*} is as confined as it can be" inside systemd-analyze security --offline=true \
 		--threshold="${unit#*:}" "$units/kernlens-${unit%:*}.service"
 done
