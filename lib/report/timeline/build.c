@@ -167,7 +167,8 @@ struct kl_timeline_thread *kl_timeline_get_thread(struct kl_timeline *t, int32_t
 		return NULL;
 	if (pid)
 		t->thread[number]->pid = pid;
-	if (comm && *comm) {
+	/* Most events name a thread as the one before did. */
+	if (comm && *comm && strcmp(comm, t->name[t->thread[number]->name]) != 0) {
 		name = kl_timeline_name(t, comm);
 		if (name < 0)
 			return NULL;

@@ -63,9 +63,12 @@ void kl_counters_init(struct kl_timeline *t)
 
 	t->counters_by_id.size = sizeof(struct counter_of);
 	t->most_points = t->bytes / PART / KL_POINT_BYTES;
-	for (unsigned int i = 0; (variable = kl_schema_variable(t->schema, i)); i++)
+	for (unsigned int i = 0; (variable = kl_schema_variable(t->schema, i)); i++) {
 		if (i < KL_ARRAY_SIZE(t->scope) && is_figure(variable))
 			t->scope[i] = scope_of(variable);
+		if (i < KL_ARRAY_SIZE(t->scope) && t->scope[i])
+			t->shown[t->n_shown++] = (uint16_t)i;
+	}
 }
 
 static struct kl_counter *counter_of(struct kl_timeline *t, unsigned int variable, uint64_t id)
@@ -163,7 +166,8 @@ static int add_point(struct kl_timeline *t, struct kl_counter *counter, uint64_t
 
 int kl_counters_add(struct kl_timeline *t, const struct kl_event *event)
 {
-	for (unsigned int i = 0; i < KL_ARRAY_SIZE(t->scope); i++) {
+	for (size_t k = 0; k < t->n_shown; k++) {
+		const unsigned int i = t->shown[k];
 		const enum kl_counter_scope scope = t->scope[i];
 		const uint64_t id = scope == KL_COUNTER_THREAD ?
 					    (uint64_t)(uint32_t)event->task.tid :
@@ -171,7 +175,7 @@ int kl_counters_add(struct kl_timeline *t, const struct kl_event *event)
 							      0;
 		struct kl_counter *counter;
 
-		if (!scope || (scope == KL_COUNTER_THREAD && !event->task.tid))
+		if (scope == KL_COUNTER_THREAD && !event->task.tid)
 			continue;
 		counter = counter_of(t, i, id);
 		if (!counter || add_point(t, counter, kl_timeline_time(t, event->ns),

@@ -254,6 +254,8 @@ struct kl_timeline {
 	struct kl_records records;
 	struct kl_samples samples;
 	enum kl_counter_scope scope[KL_VARIABLES_MAX];
+	uint16_t shown[KL_VARIABLES_MAX]; /* variables with a scope */
+	size_t n_shown;
 	struct kl_counter *counter;
 	size_t n_counters;
 	size_t counters_room;
