@@ -48,7 +48,7 @@ void kl_items_destroy(struct kl_items *items)
 	free(copies);
 }
 
-static size_t count_variable_bytes(const struct kl_schema *schema)
+size_t kl_items_variable_bytes(const struct kl_schema *schema)
 {
 	const struct kl_variable *variable;
 	size_t bytes = 0;
@@ -99,7 +99,7 @@ int kl_items_read(struct kl_items *items, struct kl_trace *trace,
 	int more = 1;
 
 	items->n = 0;
-	copies->variable_bytes = count_variable_bytes(kl_trace_schema(trace));
+	copies->variable_bytes = kl_items_variable_bytes(kl_trace_schema(trace));
 	kl_buffer_reset(&copies->bytes);
 	while (items->n < KL_ITEMS_MAX && (more = kl_trace_next(trace, &item)) > 0)
 		if (is_wanted(context, &item))

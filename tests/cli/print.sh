@@ -40,6 +40,17 @@ for options in '' --json '--format csv' '-e sched_switch,timer_start' '--from 0.
 		taskset -c 0 "$@" "$trace" >one && test -s one &&
 			for i in 1 2 3; do "$@" "$trace" | cmp - one || exit; done' _ many "$kernlens" print $options
 done
+for format in perfetto chrome otlp clickhouse speedscope firefox folded trace-dat; do
+	check "with one CPU, export --to $format writes the same" bash -c '
+		trace=$1 kernlens=$2 format=$3
+		taskset -c 0 "$kernlens" export --to "$format" --force "$trace" -o one && test -s one &&
+			for i in 1 2 3; do
+				"$kernlens" export --to "$format" --force "$trace" -o some &&
+					cmp some one || exit
+			done' _ many "$kernlens" "$format"
+done
+check "export reports a full disk" bash -c '
+	! "$1" export --to chrome many -o - >/dev/full 2>err && grep -q "No space left" err' _ "$kernlens"
 check "print ends with what reads it" bash -c '
 	"$1" print many 2>err | head -n 1 | grep -q "^\[" && test ! -s err' _ "$kernlens"
 "$kernlens" print many >/dev/full 2>err

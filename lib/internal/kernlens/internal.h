@@ -68,6 +68,7 @@
 #include <kernlens/trace_folder.h>
 #include <kernlens/trace_items.h>
 #include <kernlens/trace_place.h>
+#include <kernlens/turns.h>
 #include <kernlens/watch.h>
 #include <kernlens/why.h>
 

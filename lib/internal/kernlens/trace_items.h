@@ -49,6 +49,12 @@ int kl_items_read(struct kl_items *items, struct kl_trace *trace,
 		  bool (*is_wanted)(void *context, const struct kl_item *item), void *context);
 
 /**
+ * kl_items_variable_bytes - bytes of the variables that each event has
+ * @schema: of the events
+ */
+size_t kl_items_variable_bytes(const struct kl_schema *schema);
+
+/**
  * kl_trace_is_complete - is all that items refer to known since the trace was opened?
  * @trace: trace
  */

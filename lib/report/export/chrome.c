@@ -73,7 +73,8 @@ static void begin_object(struct kl_export *x, const char *phase, struct row row,
 	kl_buffer_printf(&x->out, "%s\n{\"ph\":\"%s\",\"pid\":%lld,\"tid\":%lld,\"name\":",
 			 chrome->any ? "," : "", phase, (long long)row.pid, (long long)row.tid);
 	kl_export_json_text(&x->out, name);
-	chrome->any = true;
+	if (!chrome->any)
+		chrome->any = true;
 }
 
 static void add_ts(struct kl_export *x, const char *key, uint64_t ns)
@@ -139,8 +140,7 @@ static int begin_chrome(struct kl_export *x)
 /* From the row of what has woken a task to its own. */
 static void add_arrow(struct kl_export *x, const struct kl_export_span *span, uint64_t ts)
 {
-	struct chrome *chrome = x->state;
-	const unsigned long long id = ++chrome->arrows;
+	const unsigned long long id = x->number;
 
 	begin_object(x, "s", states_of(span->by), "wakes");
 	kl_buffer_printf(&x->out, ",\"cat\":\"wakeup\",\"id\":%llu", id);
@@ -214,6 +214,16 @@ static int add_point(struct kl_export *x, const struct kl_export_point *point)
 	return kl_export_flush(x);
 }
 
+/* Number the arrows. */
+static int note_chrome(struct kl_export *x, struct kl_export_call *call)
+{
+	struct chrome *chrome = x->state;
+
+	if (call->what == KL_EXPORT_SPAN && call->span.by)
+		call->number = ++chrome->arrows;
+	return 1;
+}
+
 static int end_chrome(struct kl_export *x)
 {
 	kl_buffer_add_string(&x->out, "\n]}\n");
@@ -227,6 +237,8 @@ const struct kl_export_ops kl_export_chrome = {
 	.has_spans = true,
 	.has_args = true,
 	.state_bytes = sizeof(struct chrome),
+	.in_batches = true,
+	.note = note_chrome,
 	.begin = begin_chrome,
 	.span = add_span,
 	.point = add_point,

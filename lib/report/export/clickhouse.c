@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Statements that insert a trace into the tables of packaging/clickhouse/schema.sql. Rows of a
- * table are collected and written in large statements, each of one line, because old clients end
- * it there. Each row begins with the machine and the trace, and rows that are inserted again
+ * table are collected for a batch of calls, and written in large statements, each of one line,
+ * because old clients end it there. Each row begins with the machine and the trace, and rows that are inserted again
  * replace themselves, so that a load that was cut short is repeated. The row of the table
  * `capture` comes last: what has one is whole.
  */
@@ -34,19 +34,25 @@ static const char *const names[TABLES] = {
 
 /**
  * struct clickhouse - state of the format
- * @rows: of each table, that have not been written
  * @number: of rows in each table
  * @origin: with which each row begins
- * @args: fields of an event
  * @kstack, @ustack: indices of variables, or -1
  */
 struct clickhouse {
-	struct kl_buffer rows[TABLES];
 	uint64_t number[TABLES];
 	struct kl_buffer origin;
-	struct kl_export_args args;
 	int kstack;
 	int ustack;
+};
+
+/**
+ * struct part - rows that have not been written
+ * @rows: of each table
+ * @args: fields of an event
+ */
+struct part {
+	struct kl_buffer rows[TABLES];
+	struct kl_export_args args;
 };
 
 /* ---------------------------------------------------------------------- rows */
@@ -95,10 +101,11 @@ static void next_time(struct kl_buffer *to, uint64_t ns)
 }
 
 /* Begin a row with the machine, the trace, and its number in the table. */
-static struct kl_buffer *begin_row(struct kl_export *x, enum table table)
+static struct kl_buffer *begin_row(struct kl_export *x, enum table table, uint64_t number)
 {
-	struct clickhouse *c = x->state;
-	struct kl_buffer *rows = &c->rows[table];
+	const struct clickhouse *c = x->state;
+	struct part *part = x->part;
+	struct kl_buffer *rows = &part->rows[table];
 
 	if (rows->length) {
 		kl_buffer_add(rows, ",(", 2);
@@ -108,14 +115,14 @@ static struct kl_buffer *begin_row(struct kl_export *x, enum table table)
 		kl_buffer_add_string(rows, " VALUES (");
 	}
 	kl_buffer_add(rows, c->origin.data, c->origin.length);
-	next_unsigned(rows, ++c->number[table]);
+	next_unsigned(rows, number);
 	return rows;
 }
 
 static int write_table(struct kl_export *x, enum table table)
 {
-	struct clickhouse *c = x->state;
-	struct kl_buffer *rows = &c->rows[table];
+	struct part *part = x->part;
+	struct kl_buffer *rows = &part->rows[table];
 
 	if (rows->error)
 		return -ENOMEM;
@@ -129,8 +136,8 @@ static int write_table(struct kl_export *x, enum table table)
 
 static int end_row(struct kl_export *x, enum table table)
 {
-	struct clickhouse *c = x->state;
-	struct kl_buffer *rows = &c->rows[table];
+	struct part *part = x->part;
+	struct kl_buffer *rows = &part->rows[table];
 
 	kl_buffer_add_char(rows, ')');
 	return rows->error || rows->length > STATEMENT_BYTES ? write_table(x, table) : 0;
@@ -180,21 +187,22 @@ static uint64_t stack_of(const struct kl_event *event, int variable)
 
 static int add_record(struct kl_export *x, const struct kl_event *event)
 {
-	struct clickhouse *c = x->state;
-	struct kl_buffer *rows = begin_row(x, EVENT);
+	const struct clickhouse *c = x->state;
+	struct part *part = x->part;
+	struct kl_buffer *rows = begin_row(x, EVENT, x->number);
 
-	kl_export_args_reset(&c->args);
-	kl_export_args_add(&c->args, event);
+	kl_export_args_reset(&part->args);
+	kl_export_args_add(&part->args, event);
 	next_time(rows, event->ns);
 	next_unsigned(rows, event->cpu);
 	next_number(rows, event->task.tid);
 	next_number(rows, event->task.pid);
 	next_string(rows, kl_export_plain(x, event->task.comm));
 	next_string(rows, event->event_class->name);
-	add_fields(rows, &c->args);
+	add_fields(rows, &part->args);
 	next_unsigned(rows, stack_of(event, c->kstack));
 	next_unsigned(rows, stack_of(event, c->ustack));
-	return c->args.text.error ? -ENOMEM : end_row(x, EVENT);
+	return part->args.text.error ? -ENOMEM : end_row(x, EVENT);
 }
 
 /* --------------------------------------------------------------------- spans */
@@ -210,12 +218,8 @@ static int add_span(struct kl_export *x, const struct kl_export_span *span)
 {
 	const enum kl_track_kind kind = span->track->kind;
 	const bool has_state = kind == KL_TRACK_THREAD || span->class == KL_SPAN_FAILED;
-	struct kl_buffer *rows;
+	struct kl_buffer *rows = begin_row(x, SPAN, x->number);
 
-	/* Instants are events, and losses have a table. */
-	if (kind == KL_TRACK_EVENT || kind == KL_TRACK_MARK || kind == KL_TRACK_LOSS)
-		return 0;
-	rows = begin_row(x, SPAN);
 	next_string(rows, kl_track_kind_name(kind));
 	next_unsigned(rows, span->track->id);
 	next_time(rows, span->begin_ns);
@@ -232,7 +236,7 @@ static int add_span(struct kl_export *x, const struct kl_export_span *span)
 
 static int add_point(struct kl_export *x, const struct kl_export_point *point)
 {
-	struct kl_buffer *rows = begin_row(x, VARIABLE);
+	struct kl_buffer *rows = begin_row(x, VARIABLE, x->number);
 
 	next_time(rows, point->ns);
 	next_string(rows, point->variable->name);
@@ -245,7 +249,7 @@ static int add_point(struct kl_export *x, const struct kl_export_point *point)
 
 static int add_loss(struct kl_export *x, const struct kl_loss *loss)
 {
-	struct kl_buffer *rows = begin_row(x, LOSS);
+	struct kl_buffer *rows = begin_row(x, LOSS, x->number);
 
 	next_string(rows, kl_loss_name(loss->kind));
 	next_number(rows, loss->kind == KL_LOSS_UNSEEN ? -1 : (int64_t)loss->cpu);
@@ -255,12 +259,32 @@ static int add_loss(struct kl_export *x, const struct kl_loss *loss)
 	return end_row(x, LOSS);
 }
 
+/* Number the rows of each table. */
+static int note_clickhouse(struct kl_export *x, struct kl_export_call *call)
+{
+	static const enum table tables[] = {
+		[KL_EXPORT_RECORD] = EVENT,
+		[KL_EXPORT_SPAN] = SPAN,
+		[KL_EXPORT_POINT] = VARIABLE,
+		[KL_EXPORT_LOSS] = LOSS,
+	};
+	struct clickhouse *c = x->state;
+
+	/* Instants are events, and losses have a table. */
+	if (call->what == KL_EXPORT_SPAN &&
+	    (call->span.track->kind == KL_TRACK_EVENT || call->span.track->kind == KL_TRACK_MARK ||
+	     call->span.track->kind == KL_TRACK_LOSS))
+		return 0;
+	call->number = ++c->number[tables[call->what]];
+	return 1;
+}
+
 /* ----------------------------------------------------------------------- end */
 
 /* The innermost frame is the first of the arrays. */
 static int add_stack(struct kl_export *x, uint64_t id, const struct kl_stack *stack)
 {
-	struct kl_buffer *rows = begin_row(x, STACK);
+	struct kl_buffer *rows = begin_row(x, STACK, id);
 	unsigned int certain = 0;
 
 	next_unsigned(rows, id);
@@ -300,7 +324,7 @@ static int end_clickhouse(struct kl_export *x)
 		error = add_stack(x, id, stack);
 	for (unsigned int i = 0; i < CAPTURE && !error; i++)
 		error = write_table(x, i);
-	rows = begin_row(x, CAPTURE);
+	rows = begin_row(x, CAPTURE, 1);
 	next_string(rows, kl_export_plain(x, info->hostname));
 	next_string(rows, kl_export_plain(x, info->kernel_release));
 	next_string(rows, kl_export_plain(x, info->scope));
@@ -313,14 +337,29 @@ static int end_clickhouse(struct kl_export *x)
 	return error ?: write_table(x, CAPTURE);
 }
 
+static int end_part(struct kl_export *x)
+{
+	int error = 0;
+
+	for (unsigned int i = 0; i < TABLES && !error; i++)
+		error = write_table(x, i);
+	return error;
+}
+
+static void clean_part(struct kl_export *x)
+{
+	struct part *part = x->part;
+
+	for (unsigned int i = 0; i < TABLES; i++)
+		kl_buffer_deinit(&part->rows[i]);
+	kl_buffer_deinit(&part->args.text);
+}
+
 static void clean_clickhouse(struct kl_export *x)
 {
 	struct clickhouse *c = x->state;
 
-	for (unsigned int i = 0; i < TABLES; i++)
-		kl_buffer_deinit(&c->rows[i]);
 	kl_buffer_deinit(&c->origin);
-	kl_buffer_deinit(&c->args.text);
 }
 
 const struct kl_export_ops kl_export_clickhouse = {
@@ -329,6 +368,11 @@ const struct kl_export_ops kl_export_clickhouse = {
 		    .help = "statements for ClickHouse's client: events, spans, stack traces" },
 	.has_spans = true,
 	.state_bytes = sizeof(struct clickhouse),
+	.part_bytes = sizeof(struct part),
+	.in_batches = true,
+	.note = note_clickhouse,
+	.end_part = end_part,
+	.clean_part = clean_part,
 	.begin = begin_clickhouse,
 	.record = add_record,
 	.span = add_span,

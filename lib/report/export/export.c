@@ -49,6 +49,8 @@ static int write_out(struct kl_export *x)
 
 int kl_export_flush(struct kl_export *x)
 {
+	if (x->held)
+		return x->out.error ? -ENOMEM : 0;
 	return x->out.error || x->out.length > FLUSH_BYTES ? write_out(x) : 0;
 }
 
@@ -161,14 +163,28 @@ thread_of(const struct kl_export *x, const struct kl_track *track, const struct 
 	return NULL;
 }
 
-static const struct kl_export_args *args_of(const struct kl_export *x, const struct kl_track *track,
-					    const struct kl_timeline_thread *thread)
+/* Make a call that the format needs, or keep it for later. */
+static int call(struct kl_export *x, struct kl_export_call *call)
 {
+	const int wanted = x->ops->note ? x->ops->note(x, call) : 1;
+
+	if (wanted <= 0)
+		return wanted;
+	return x->batch ? kl_export_keep_call(x, call) : kl_export_make_call(x, call);
+}
+
+/* What the arguments of a span are found in. */
+static void set_events(const struct kl_export *x, struct kl_export_call *call)
+{
+	const struct kl_track *track = call->span.track;
+
 	if (!x->ops->has_args)
-		return NULL;
+		return;
 	if (track->kind == KL_TRACK_SYSCALL)
-		return x->calls[thread->number];
-	return track->kind == KL_TRACK_EVENT ? &x->args : NULL;
+		call->entry = &x->entries[call->span.thread->number]->event;
+	if (track->kind == KL_TRACK_EVENT ||
+	    (call->entry && x->event && x->event->event_class->kind == KL_CLASS_SYSCALL_EXIT))
+		call->event = x->event;
 }
 
 static int take_span(void *context, const struct kl_track *track, const struct kl_span *span)
@@ -176,11 +192,13 @@ static int take_span(void *context, const struct kl_track *track, const struct k
 	struct kl_export *x = context;
 	const struct kl_timeline_thread *thread = thread_of(x, track, span);
 	const bool is_thread = track->kind == KL_TRACK_THREAD;
-	struct kl_export_span whole = {
+	struct kl_export_call one = { .what = KL_EXPORT_SPAN };
+
+	one.span = (struct kl_export_span){
 		.track = track,
 		.begin_ns = x->timeline->first_ns + span->begin,
 		.end_ns = x->timeline->first_ns + span->end,
-		.name = kl_export_plain(x, x->timeline->name[span->name]),
+		.name = x->timeline->name[span->name],
 		.name_number = span->name,
 		.class = span->class,
 		.thread = thread,
@@ -191,73 +209,56 @@ static int take_span(void *context, const struct kl_track *track, const struct k
 		.event = span->record == KL_NO_RECORD ? 0 : span->record + 1ULL,
 		.end_event = x->event ? x->counts.records : 0,
 	};
-
 	if (is_of_thread(track) && !thread)
 		return 0;
 	/* The trace has only some switches of tasks that were not selected. */
 	if (is_thread && x->scan->partial && !thread->followed)
 		return 0;
-	whole.args = args_of(x, track, thread);
 	x->counts.spans++;
-	return x->ops->span ? x->ops->span(x, &whole) : 0;
+	if (!x->ops->span)
+		return 0;
+	set_events(x, &one);
+	return call(x, &one);
 }
 
 static int take_point(void *context, const struct kl_counter *counter, const struct kl_point *point)
 {
 	struct kl_export *x = context;
-	const struct kl_export_point whole = {
+	struct kl_export_call one = { .what = KL_EXPORT_POINT };
+
+	one.point = (struct kl_export_point){
 		.ns = x->timeline->first_ns + point->ns,
 		.variable = kl_schema_variable(x->schema, counter->variable),
+		.index = counter->variable,
 		.scope = x->timeline->scope[counter->variable],
 		.id = counter->id,
 		.number = (size_t)(counter - x->timeline->counter),
 		.value = point->value,
 	};
-
-	return x->ops->point ? x->ops->point(x, &whole) : 0;
+	return x->ops->point ? call(x, &one) : 0;
 }
 
-/* ----------------------------------------------------------------- arguments */
-
-static struct kl_export_args *call_of(struct kl_export *x, const struct kl_event *event)
+/* Keep the entry of a system call until the call ends. */
+static int keep_entry(struct kl_export *x, const struct kl_event *event)
 {
 	const int64_t number = kl_timeline_thread_of(x->timeline, event->task.tid);
+	struct kl_export_copy *copy;
 
 	/* Nothing is written of a thread that was not there before. */
 	if (!thread_by(x, number))
-		return &x->args;
-	if (!x->calls[number])
-		x->calls[number] = calloc(1, sizeof(*x->calls[number]));
-	return x->calls[number];
-}
-
-/* Before the event ends a span: its result belongs to it. */
-static int add_results(struct kl_export *x, const struct kl_event *event)
-{
-	struct kl_export_args *call;
-
-	if (event->event_class->kind != KL_CLASS_SYSCALL_EXIT) {
-		kl_export_args_reset(&x->args);
-		kl_export_args_add(&x->args, event);
-		return x->args.text.error ? -ENOMEM : 0;
-	}
-	call = call_of(x, event);
-	if (!call)
+		return 0;
+	if (!x->entries[number])
+		x->entries[number] = calloc(1, sizeof(*x->entries[number]));
+	copy = x->entries[number];
+	if (!copy)
 		return -ENOMEM;
-	kl_export_args_add(call, event);
-	return call->text.error ? -ENOMEM : 0;
-}
-
-/* After the event has begun one. */
-static int set_arguments(struct kl_export *x, const struct kl_event *event)
-{
-	struct kl_export_args *call = call_of(x, event);
-
-	if (!call)
-		return -ENOMEM;
-	kl_export_args_reset(call);
-	kl_export_args_add(call, event);
-	return call->text.error ? -ENOMEM : 0;
+	copy->event = *event;
+	kl_buffer_reset(&copy->bytes);
+	kl_buffer_add(&copy->bytes, event->variables, kl_items_variable_bytes(x->schema));
+	kl_buffer_add(&copy->bytes, event->payload, event->payload_bytes);
+	copy->event.variables = (const uint8_t *)copy->bytes.data;
+	copy->event.payload = copy->event.variables + kl_items_variable_bytes(x->schema);
+	return copy->bytes.error ? -ENOMEM : 0;
 }
 
 /* ------------------------------------------------------------------- reading */
@@ -266,6 +267,7 @@ static int add_sample(struct kl_export *x, const struct kl_event *event)
 {
 	const int64_t path = x->profile ? kl_profile_path_of(x->profile, event) : -ENOENT;
 	struct kl_export_sample sample = { .event = event, .path = (uint32_t)path };
+	struct kl_export_call one = { .what = KL_EXPORT_SAMPLE, .event = event };
 
 	if (path < 0)
 		return path == -ENOENT ? 0 : (int)path;
@@ -275,38 +277,39 @@ static int add_sample(struct kl_export *x, const struct kl_event *event)
 			return 0;
 	}
 	x->counts.samples++;
-	return x->ops->sample ? x->ops->sample(x, &sample) : 0;
+	one.sample = sample;
+	return x->ops->sample ? call(x, &one) : 0;
 }
 
 static int add_event(struct kl_export *x, const struct kl_event *event)
 {
 	const struct kl_item item = { .kind = KL_ITEM_EVENT, .event = event };
-	const bool has_args = x->timeline && x->ops->has_args;
+	struct kl_export_call one = { .what = KL_EXPORT_RECORD, .event = event };
 	int error;
 
 	x->counts.records++;
 	x->event = event;
 	x->last_ns = event->ns > x->last_ns ? event->ns : x->last_ns;
-	error = has_args ? add_results(x, event) : 0;
-	if (!error && x->timeline)
-		error = kl_timeline_add(x->timeline, &item);
-	if (!error && has_args && event->event_class->kind == KL_CLASS_SYSCALL_ENTRY)
-		error = set_arguments(x, event);
+	error = x->timeline ? kl_timeline_add(x->timeline, &item) : 0;
+	if (!error && x->timeline && x->ops->has_args &&
+	    event->event_class->kind == KL_CLASS_SYSCALL_ENTRY)
+		error = keep_entry(x, event);
 	if (!error && x->ops->record)
-		error = x->ops->record(x, event);
+		error = call(x, &one);
 	error = error ?: add_sample(x, event);
 	return error ?: kl_export_flush(x);
 }
 
 static int add_loss(struct kl_export *x, const struct kl_item *item)
 {
+	struct kl_export_call one = { .what = KL_EXPORT_LOSS, .loss = *item->loss };
 	int error;
 
 	x->event = NULL;
 	error = x->timeline ? kl_timeline_add(x->timeline, item) : 0;
 	if (item->loss->kind != KL_LOSS_UNSEEN)
 		x->counts.lost += item->loss->records;
-	return error ?: x->ops->loss ? x->ops->loss(x, item->loss) : 0;
+	return error ?: x->ops->loss ? call(x, &one) : 0;
 }
 
 /* Returns 1, or 0 at the end of what is wanted. */
@@ -336,9 +339,9 @@ static int scan(struct kl_export *x)
 		error = kl_timeline_add(x->scan, &item);
 	kl_trace_skip(x->trace, x->options->from_ns);
 	error = error ?: kl_timeline_finish(x->scan);
-	x->calls = error ? NULL : calloc(x->scan->n_threads + 1, sizeof(*x->calls));
+	x->entries = error ? NULL : calloc(x->scan->n_threads + 1, sizeof(*x->entries));
 	x->counts.omitted = x->scan->counts.omitted;
-	return error ?: x->calls ? 0 : -ENOMEM;
+	return error ?: x->entries ? 0 : -ENOMEM;
 }
 
 static int begin(struct kl_export *x)
@@ -352,37 +355,52 @@ static int begin(struct kl_export *x)
 		return -errno;
 	kl_error_clear();
 	x->state = calloc(1, x->ops->state_bytes + 1);
-	return !x->state ? -ENOMEM : x->ops->begin ? x->ops->begin(x) : 0;
+	error = x->state ? kl_export_begin_part(x) : -ENOMEM;
+	return error ?: x->ops->begin ? x->ops->begin(x) : 0;
+}
+
+int kl_export_read(struct kl_export *x)
+{
+	struct kl_item item;
+	int error;
+
+	if (!next(x, &item)) {
+		x->event = NULL;
+		return x->timeline ? kl_timeline_finish(x->timeline) : 0;
+	}
+	error = item.kind == KL_ITEM_LOSS ? add_loss(x, &item) : add_event(x, item.event);
+	return error ?: 1;
 }
 
 static int read_all(struct kl_export *x, const struct kl_timeline_sink *sink)
 {
-	struct kl_item item;
-	int error = 0;
+	int error;
 
 	if (x->ops->has_spans) {
 		x->timeline = kl_timeline_create_stream(x->trace, sink);
 		if (!x->timeline)
 			return -ENOMEM;
 	}
-	while (!error && next(x, &item))
-		error = item.kind == KL_ITEM_LOSS ? add_loss(x, &item) : add_event(x, item.event);
-	x->event = NULL;
-	if (!error && x->timeline)
-		error = kl_timeline_finish(x->timeline);
-	return error ?: x->ops->end ? x->ops->end(x) : 0;
+	if (x->ops->in_batches)
+		error = kl_export_read_batches(x);
+	else
+		while ((error = kl_export_read(x)) > 0)
+			continue;
+	error = error ?: x->ops->end ? x->ops->end(x) : 0;
+	return error ?: x->ops->end_part ? x->ops->end_part(x) : 0;
 }
 
 static void clean(struct kl_export *x)
 {
+	kl_export_clean_part(x);
 	if (x->state && x->ops->clean)
 		x->ops->clean(x);
-	for (size_t i = 0; x->calls && i < x->scan->n_threads; i++) {
-		if (x->calls[i])
-			kl_buffer_deinit(&x->calls[i]->text);
-		free(x->calls[i]);
+	for (size_t i = 0; x->entries && i < x->scan->n_threads; i++) {
+		if (x->entries[i])
+			kl_buffer_deinit(&x->entries[i]->bytes);
+		free(x->entries[i]);
 	}
-	free(x->calls);
+	free(x->entries);
 	kl_buffer_deinit(&x->args.text);
 	kl_texts_deinit(&x->texts);
 	kl_buffer_deinit(&x->out);

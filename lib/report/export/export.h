@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the formats are made from. export.c reads the trace and calls a format's operations;
- * values.c has the values of events.
+ * What the formats are made from. export.c reads the trace and calls a format's operations, some of
+ * them in batches (batch.c); values.c has the values of events.
  */
 #ifndef KL_LIB_REPORT_EXPORT_H
 #define KL_LIB_REPORT_EXPORT_H
@@ -77,11 +77,13 @@ struct kl_export_span {
  * struct kl_export_point - a new value of a variable
  * @ns: wall time
  * @id: thread ID, CPU, or 0
+ * @index: of the variable in the schema
  * @number: of the counter, the same for all points of it
  */
 struct kl_export_point {
 	uint64_t ns;
 	const struct kl_variable *variable;
+	unsigned int index;
 	enum kl_counter_scope scope;
 	uint64_t id;
 	size_t number;
@@ -95,17 +97,57 @@ struct kl_export_sample {
 	uint32_t path;
 };
 
+/* A copy of an event. @event: points into @bytes */
+struct kl_export_copy {
+	struct kl_event event;
+	struct kl_buffer bytes;
+};
+
+enum kl_export_what {
+	KL_EXPORT_RECORD,
+	KL_EXPORT_SPAN,
+	KL_EXPORT_POINT,
+	KL_EXPORT_SAMPLE,
+	KL_EXPORT_LOSS,
+};
+
+/**
+ * struct kl_export_call - a call of a format's operation
+ * @what: which one
+ * @number: set by @note of the format
+ * @event: record or sample, or what the span ends with; NULL: something else
+ * @entry: of the system call that the span shows, or NULL
+ */
+struct kl_export_call {
+	enum kl_export_what what;
+	uint64_t number;
+	const struct kl_event *event;
+	const struct kl_event *entry;
+	union {
+		struct kl_export_span span;
+		struct kl_export_point point;
+		struct kl_export_sample sample;
+		struct kl_loss loss;
+	};
+};
+
+struct kl_export_batch;
+
 /**
  * struct kl_export - a trace that is being written
  * @scan: all threads, and what they were called last; NULL if no spans are needed
  * @timeline: finds the spans; knows the names
  * @profile: has the paths; NULL: the trace has no stack traces
  * @event: that is being added, the last of @counts; NULL: something else is
- * @calls: by the number of the thread, what its system call was given
- * @args: those of @event
+ * @entries: by the number of the thread, the entry of its last system call
+ * @args: of the span that the format is called with
+ * @number: of the call, as @note of the format has set it
  * @texts: printable forms of some
  * @out: what has not been written to @file
+ * @held: it stays in @out
+ * @batch: takes the calls; NULL: they are made at once
  * @state: of the format
+ * @part: of the format, for some calls that follow each other
  */
 struct kl_export {
 	struct kl_trace *trace;
@@ -117,14 +159,18 @@ struct kl_export {
 	struct kl_profile *profile;
 	uint64_t last_ns;
 	const struct kl_event *event;
-	struct kl_export_args **calls;
+	struct kl_export_copy **entries;
 	struct kl_export_args args;
+	uint64_t number;
 	struct kl_export_counts counts;
 	struct kl_texts texts;
 	FILE *file;
 	const char *path;
 	struct kl_buffer out;
+	bool held;
+	struct kl_export_batch *batch;
 	void *state;
+	void *part;
 };
 
 /**
@@ -133,9 +179,16 @@ struct kl_export {
  * @has_args: and what the spans of events and system calls were given
  * @needs_samples: without stack traces, there is nothing to write
  * @state_bytes: of the state, zeroed
+ * @part_bytes: of a part, zeroed
+ * @in_batches: @record, @span, @point, @sample and @loss may be called by other threads, each with
+ *              a copy of struct kl_export of its own, and only read the state. What they have for
+ *              each other goes through @note, or stays in a part until @end_part
+ * @note: called in order before a call is made, on one thread. What it writes precedes the batch.
+ *        Returns 1, or 0 if the call is not needed
+ * @end_part: append what the part has kept, and empty it; also called after @end
  *
- * All but @clean return 0 or a negative errno; those that are NULL are not called. @clean frees
- * what the state has, whatever has happened.
+ * All but those that clean return 0 or a negative errno; those that are NULL are not called. @clean
+ * frees what the state has, whatever has happened; @clean_part the same of a part.
  */
 struct kl_export_ops {
 	struct kl_export_format format;
@@ -143,6 +196,11 @@ struct kl_export_ops {
 	bool has_args;
 	bool needs_samples;
 	size_t state_bytes;
+	size_t part_bytes;
+	bool in_batches;
+	int (*note)(struct kl_export *x, struct kl_export_call *call);
+	int (*end_part)(struct kl_export *x);
+	void (*clean_part)(struct kl_export *x);
 	int (*begin)(struct kl_export *x);
 	int (*record)(struct kl_export *x, const struct kl_event *event);
 	int (*span)(struct kl_export *x, const struct kl_export_span *span);
@@ -159,6 +217,22 @@ struct kl_export_ops {
 
 /* Write what is in @out, if it is much. Returns 0 or a negative errno. */
 int kl_export_flush(struct kl_export *x);
+
+/* Read an item, and add it. Returns 1, 0 after the last one, or a negative errno. */
+int kl_export_read(struct kl_export *x);
+
+/* Make a call. Returns 0 or a negative errno. */
+int kl_export_make_call(struct kl_export *x, struct kl_export_call *call);
+
+/* Have a batch make it later. Returns 0 or -ENOMEM. */
+int kl_export_keep_call(struct kl_export *x, const struct kl_export_call *call);
+
+/* Read everything, with the calls in batches. Returns 0 or a negative errno. */
+int kl_export_read_batches(struct kl_export *x);
+
+/* Allocate and free the part. */
+int kl_export_begin_part(struct kl_export *x);
+void kl_export_clean_part(struct kl_export *x);
 
 /* The name of a thread: its last command name. */
 const char *kl_export_comm(struct kl_export *x, const struct kl_timeline_thread *thread);

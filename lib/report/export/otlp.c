@@ -21,21 +21,36 @@
 
 /**
  * struct otlp - state of the format
- * @service: spans that have not been written, by the number of the process's first thread
- * @host: the same, of no process
- * @points: of variables, by their index in the schema
  * @first, @last: wall time of the spans of each thread
  * @ns: time of each thread by state
  * @spans: number of spans
  */
 struct otlp {
-	struct kl_buffer *service;
-	struct kl_buffer host;
-	struct kl_buffer points[KL_VARIABLES_MAX];
 	uint64_t *first;
 	uint64_t *last;
 	uint64_t (*ns)[KL_SPAN_CLASSES];
 	uint64_t spans;
+};
+
+/* Spans of a process. @listed: in the list of struct part */
+struct service {
+	struct kl_buffer spans;
+	bool listed;
+};
+
+/**
+ * struct part - what has not been written
+ * @service: by the number of the process's first thread; NULL: there are no spans yet
+ * @list: numbers of those that have had spans, in the order of the first ones
+ * @host: spans of no process
+ * @points: of variables, by their index in the schema
+ */
+struct part {
+	struct service *service;
+	uint32_t *list;
+	size_t n;
+	struct kl_buffer host;
+	struct kl_buffer points[KL_VARIABLES_MAX];
 };
 
 static int begin_otlp(struct kl_export *x)
@@ -43,11 +58,28 @@ static int begin_otlp(struct kl_export *x)
 	const size_t n = x->scan->n_threads + 1;
 	struct otlp *o = x->state;
 
-	o->service = calloc(n, sizeof(*o->service));
 	o->first = calloc(n, sizeof(*o->first));
 	o->last = calloc(n, sizeof(*o->last));
 	o->ns = calloc(n, sizeof(*o->ns));
-	return o->service && o->first && o->last && o->ns ? 0 : -ENOMEM;
+	return o->first && o->last && o->ns ? 0 : -ENOMEM;
+}
+
+/* Where the spans of a process go; NULL: out of memory. */
+static struct kl_buffer *service_of(struct kl_export *x, const struct kl_timeline_thread *process)
+{
+	const size_t n = x->scan->n_threads + 1;
+	struct part *part = x->part;
+	struct service *service;
+
+	part->service = part->service ?: calloc(n, sizeof(*part->service));
+	part->list = part->list ?: calloc(n, sizeof(*part->list));
+	if (!part->service || !part->list)
+		return NULL;
+	service = &part->service[process->number];
+	if (!service->listed)
+		part->list[part->n++] = process->number;
+	service->listed = true;
+	return &service->spans;
 }
 
 /* ---------------------------------------------------------------- attributes */
@@ -173,15 +205,12 @@ static int add_span(struct kl_export *x, const struct kl_export_span *span)
 	const bool of_thread = kind == KL_TRACK_THREAD || kind == KL_TRACK_SYSCALL;
 	const struct kl_timeline_thread *process = of_thread ? kl_export_process(x, span->thread) :
 							       NULL;
-	struct otlp *o = x->state;
-	struct kl_buffer *to = process ? &o->service[process->number] : &o->host;
+	struct part *part = x->part;
+	struct kl_buffer *to = process ? service_of(x, process) : &part->host;
 
-	if (of_thread)
-		note_time(o, span);
-	if ((kind == KL_TRACK_THREAD && span->class == KL_SPAN_RUNNING) ||
-	    (!of_thread && kind != KL_TRACK_DISK && kind != KL_TRACK_MARK))
-		return 0;
-	add_ids(x, to, of_thread ? span->thread : NULL, ++o->spans,
+	if (!to)
+		return -ENOMEM;
+	add_ids(x, to, of_thread ? span->thread : NULL, x->number,
 		of_thread ? ID_OF_THREAD | span->thread->number : 0);
 	add_times(to, span->name, span->begin_ns, span->end_ns);
 	kl_buffer_add_string(to, ",\"attributes\":[");
@@ -212,9 +241,11 @@ static int put_thread(struct kl_export *x, const struct kl_timeline_thread *thre
 {
 	const struct kl_timeline_thread *process = kl_export_process(x, thread);
 	struct otlp *o = x->state;
-	struct kl_buffer *to = &o->service[process->number];
+	struct kl_buffer *to = service_of(x, process);
 	const char *comm = kl_export_comm(x, thread);
 
+	if (!to)
+		return -ENOMEM;
 	add_ids(x, to, thread, ID_OF_THREAD | thread->number, 0);
 	add_times(to, comm, o->first[thread->number], o->last[thread->number]);
 	kl_buffer_add_string(to, ",\"attributes\":[");
@@ -259,18 +290,17 @@ static int put_metric(struct kl_export *x, struct kl_buffer *points, const char 
 static int put_gauge(struct kl_export *x, unsigned int index)
 {
 	const struct kl_variable *variable = kl_schema_variable(x->schema, index);
-	struct otlp *o = x->state;
+	struct part *part = x->part;
 	char name[96];
 
 	snprintf(name, sizeof(name), "kernlens.%.64s", variable->name);
-	return put_metric(x, &o->points[index], name, variable->unit, false);
+	return put_metric(x, &part->points[index], name, variable->unit, false);
 }
 
 static int add_point(struct kl_export *x, const struct kl_export_point *point)
 {
-	const unsigned int index = x->timeline->counter[point->number].variable;
-	struct otlp *o = x->state;
-	struct kl_buffer *to = &o->points[index];
+	struct part *part = x->part;
+	struct kl_buffer *to = &part->points[point->index];
 
 	kl_buffer_printf(to, "%s{\"timeUnixNano\":\"%llu\",\"asInt\":\"%lld\",\"attributes\":[",
 			 to->length ? "," : "", (unsigned long long)point->ns,
@@ -279,7 +309,7 @@ static int add_point(struct kl_export *x, const struct kl_export_point *point)
 		add_number(to, point->scope == KL_COUNTER_CPU ? "cpu" : "thread.id",
 			   (int64_t)point->id);
 	kl_buffer_add_string(to, "]}");
-	return to->length > LINE_BYTES || to->error ? put_gauge(x, index) : 0;
+	return to->length > LINE_BYTES || to->error ? put_gauge(x, point->index) : 0;
 }
 
 static int put_states(struct kl_export *x)
@@ -317,6 +347,49 @@ static int put_states(struct kl_export *x)
 	return error;
 }
 
+static int note_otlp(struct kl_export *x, struct kl_export_call *call)
+{
+	const struct kl_export_span *span = &call->span;
+	struct otlp *o = x->state;
+
+	if (call->what != KL_EXPORT_SPAN)
+		return 1;
+	switch (span->track->kind) {
+	case KL_TRACK_THREAD:
+	case KL_TRACK_SYSCALL:
+		note_time(o, span);
+		if (span->track->kind == KL_TRACK_THREAD && span->class == KL_SPAN_RUNNING)
+			return 0;
+		break;
+	case KL_TRACK_DISK:
+	case KL_TRACK_MARK:
+		break;
+	default:
+		return 0;
+	}
+	call->number = ++o->spans;
+	return 1;
+}
+
+static int end_part(struct kl_export *x)
+{
+	struct part *part = x->part;
+	int error = 0;
+
+	for (size_t i = 0; i < part->n && !error; i++) {
+		struct service *service = &part->service[part->list[i]];
+
+		service->listed = false;
+		error = put_spans(x, &service->spans, x->scan->thread[part->list[i]]);
+	}
+	part->n = 0;
+	error = error ?: put_spans(x, &part->host, NULL);
+	for (unsigned int i = 0; i < KL_VARIABLES_MAX && !error; i++)
+		if (part->points[i].length)
+			error = put_gauge(x, i);
+	return error;
+}
+
 static int end_otlp(struct kl_export *x)
 {
 	struct otlp *o = x->state;
@@ -325,25 +398,27 @@ static int end_otlp(struct kl_export *x)
 	for (size_t i = 0; i < x->scan->n_threads && !error; i++)
 		if (o->first[i])
 			error = put_thread(x, x->scan->thread[i]);
-	for (size_t i = 0; i < x->scan->n_threads && !error; i++)
-		error = put_spans(x, &o->service[i], x->scan->thread[i]);
-	error = error ?: put_spans(x, &o->host, NULL);
-	for (unsigned int i = 0; i < KL_VARIABLES_MAX && !error; i++)
-		if (o->points[i].length)
-			error = put_gauge(x, i);
+	error = error ?: end_part(x);
 	return error ?: put_states(x);
+}
+
+static void clean_part(struct kl_export *x)
+{
+	struct part *part = x->part;
+
+	for (size_t i = 0; part->service && i < x->scan->n_threads; i++)
+		kl_buffer_deinit(&part->service[i].spans);
+	for (unsigned int i = 0; i < KL_VARIABLES_MAX; i++)
+		kl_buffer_deinit(&part->points[i]);
+	kl_buffer_deinit(&part->host);
+	free(part->service);
+	free(part->list);
 }
 
 static void clean_otlp(struct kl_export *x)
 {
 	struct otlp *o = x->state;
 
-	for (size_t i = 0; o->service && i < x->scan->n_threads; i++)
-		kl_buffer_deinit(&o->service[i]);
-	for (unsigned int i = 0; i < KL_VARIABLES_MAX; i++)
-		kl_buffer_deinit(&o->points[i]);
-	kl_buffer_deinit(&o->host);
-	free(o->service);
 	free(o->first);
 	free(o->last);
 	free(o->ns);
@@ -356,6 +431,11 @@ const struct kl_export_ops kl_export_otlp = {
 	.has_spans = true,
 	.has_args = true,
 	.state_bytes = sizeof(struct otlp),
+	.part_bytes = sizeof(struct part),
+	.in_batches = true,
+	.note = note_otlp,
+	.end_part = end_part,
+	.clean_part = clean_part,
 	.begin = begin_otlp,
 	.span = add_span,
 	.point = add_point,

@@ -187,6 +187,7 @@ static int begin_perfetto(struct kl_export *x)
 	error = put_clocks(x);
 	error = error ?: put_system(x);
 	error = error ?: kl_perfetto_categories(x);
+	error = error ?: kl_perfetto_fields(x);
 	for (size_t i = 0; i < x->scan->n_threads && !error; i++) {
 		const struct kl_timeline_thread *thread = x->scan->thread[i];
 
@@ -273,21 +274,34 @@ static int put_wakeup(struct kl_export *x, const struct kl_event *event,
 	return put_ftrace(x, event, &one);
 }
 
-static int add_record(struct kl_export *x, const struct kl_event *event)
+/* The case of an event that Perfetto knows; PERFETTO__FTRACE_EVENT__EVENT__NOT_SET: none */
+static Perfetto__FtraceEvent__EventCase case_of(const struct kl_event *event)
 {
+	static const struct {
+		const char *name;
+		Perfetto__FtraceEvent__EventCase number;
+	} cases[] = {
+		{ "sched_switch", PERFETTO__FTRACE_EVENT__EVENT_SCHED_SWITCH },
+		{ "sched_waking", PERFETTO__FTRACE_EVENT__EVENT_SCHED_WAKING },
+		{ "sched_wakeup", PERFETTO__FTRACE_EVENT__EVENT_SCHED_WAKEUP },
+		{ "sched_wakeup_new", PERFETTO__FTRACE_EVENT__EVENT_SCHED_WAKEUP_NEW },
+	};
 	const char *name = event->event_class->name;
 
 	if (strncmp(name, "sched_", 6) != 0)
-		return 0;
-	if (!strcmp(name, "sched_switch"))
-		return put_switch(x, event);
-	if (!strcmp(name, "sched_waking"))
-		return put_wakeup(x, event, PERFETTO__FTRACE_EVENT__EVENT_SCHED_WAKING);
-	if (!strcmp(name, "sched_wakeup"))
-		return put_wakeup(x, event, PERFETTO__FTRACE_EVENT__EVENT_SCHED_WAKEUP);
-	if (!strcmp(name, "sched_wakeup_new"))
-		return put_wakeup(x, event, PERFETTO__FTRACE_EVENT__EVENT_SCHED_WAKEUP_NEW);
-	return 0;
+		return PERFETTO__FTRACE_EVENT__EVENT__NOT_SET;
+	for (size_t i = 0; i < KL_ARRAY_SIZE(cases); i++)
+		if (!strcmp(name, cases[i].name))
+			return cases[i].number;
+	return PERFETTO__FTRACE_EVENT__EVENT__NOT_SET;
+}
+
+static int add_record(struct kl_export *x, const struct kl_event *event)
+{
+	const Perfetto__FtraceEvent__EventCase number = case_of(event);
+
+	return number == PERFETTO__FTRACE_EVENT__EVENT_SCHED_SWITCH ? put_switch(x, event) :
+								      put_wakeup(x, event, number);
 }
 
 /* -------------------------------------------------------------- track events */
@@ -311,13 +325,16 @@ static int annotate(struct kl_export *x, const struct kl_export_args *args,
 		return -ENOMEM;
 	for (unsigned int i = 0; i < args->n; i++) {
 		const struct kl_export_arg arg = kl_export_arg_of(args, i);
-		const int64_t name = kl_perfetto_field(x, arg.name);
+		const uint64_t name = kl_perfetto_field(x, arg.name);
 
-		if (name < 0)
-			return (int)name;
 		perfetto__debug_annotation__init(&to[i]);
 		to[i].name_field_case = PERFETTO__DEBUG_ANNOTATION__NAME_FIELD_NAME_IID;
-		to[i].name_iid = (uint64_t)name;
+		to[i].name_iid = name;
+		/* The event was recorded after the trace had been read first. */
+		if (!name) {
+			to[i].name_field_case = PERFETTO__DEBUG_ANNOTATION__NAME_FIELD_NAME;
+			to[i].name = (char *)arg.name;
+		}
 		if (arg.type == KL_EXPORT_TEXT) {
 			to[i].value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_STRING_VALUE;
 			to[i].string_value = text->data + text->length;
@@ -362,13 +379,7 @@ static int add_span(struct kl_export *x, const struct kl_export_span *span)
 	struct kl_buffer text = { 0 };
 	int error;
 
-	/* A state of running has nothing that Perfetto does not show from the switches. */
-	if (span->track->kind == KL_TRACK_CPU ||
-	    (span->track->kind == KL_TRACK_THREAD && span->class == KL_SPAN_RUNNING))
-		return 0;
-	error = kl_perfetto_name(x, span->name_number);
-	if (!error && span->args)
-		error = annotate(x, span->args, args, &text);
+	error = span->args ? annotate(x, span->args, args, &text) : 0;
 	for (unsigned int i = 0; i < KL_EXPORT_ARGS_MAX; i++)
 		list[i] = &args[i];
 	event.n_category_iids = 1;
@@ -402,10 +413,7 @@ static int add_sample(struct kl_export *x, const struct kl_export_sample *sample
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__PerfSample of = PERFETTO__PERF_SAMPLE__INIT;
-	int error = kl_perfetto_path(x, sample->path);
 
-	if (error)
-		return error;
 	of.has_cpu = true;
 	of.cpu = sample->event->cpu;
 	of.has_pid = true;
@@ -421,6 +429,29 @@ static int add_sample(struct kl_export *x, const struct kl_export_sample *sample
 	return kl_perfetto_put(x, &packet);
 }
 
+/* A state of running has nothing that Perfetto does not show from the switches. */
+static int note_span(struct kl_export *x, const struct kl_export_span *span)
+{
+	if (span->track->kind == KL_TRACK_CPU ||
+	    (span->track->kind == KL_TRACK_THREAD && span->class == KL_SPAN_RUNNING))
+		return 0;
+	return kl_perfetto_name(x, span->name_number) ?: 1;
+}
+
+static int note_perfetto(struct kl_export *x, struct kl_export_call *call)
+{
+	switch (call->what) {
+	case KL_EXPORT_RECORD:
+		return case_of(call->event) != PERFETTO__FTRACE_EVENT__EVENT__NOT_SET;
+	case KL_EXPORT_SPAN:
+		return note_span(x, &call->span);
+	case KL_EXPORT_SAMPLE:
+		return kl_perfetto_path(x, call->sample.path) ?: 1;
+	default:
+		return 1;
+	}
+}
+
 static void clean_perfetto(struct kl_export *x)
 {
 	kl_perfetto_clean(x->state);
@@ -433,6 +464,8 @@ const struct kl_export_ops kl_export_perfetto = {
 	.has_spans = true,
 	.has_args = true,
 	.state_bytes = sizeof(struct perfetto),
+	.in_batches = true,
+	.note = note_perfetto,
 	.begin = begin_perfetto,
 	.record = add_record,
 	.span = add_span,

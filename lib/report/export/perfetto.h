@@ -29,8 +29,11 @@ int kl_perfetto_put(struct kl_export *x, Perfetto__TracePacket *packet);
 int kl_perfetto_name(struct kl_export *x, uint32_t number);
 int kl_perfetto_path(struct kl_export *x, uint32_t number);
 
-/* The number of a field's name, or a negative errno. */
-int64_t kl_perfetto_field(struct kl_export *x, const char *field);
+/* Write the names of the fields of all events of the trace. */
+int kl_perfetto_fields(struct kl_export *x);
+
+/* The number of a field's name; 0: it has not been written. */
+uint64_t kl_perfetto_field(const struct kl_export *x, const char *field);
 
 /* Write the kinds of tracks, whose numbers are those of the kinds, plus 1. */
 int kl_perfetto_categories(struct kl_export *x);

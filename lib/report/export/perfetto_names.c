@@ -29,7 +29,8 @@ int kl_perfetto_put(struct kl_export *x, Perfetto__TracePacket *packet)
 	packet->trusted_packet_sequence_id = SEQUENCE;
 	packet->has_sequence_flags = true;
 	packet->sequence_flags = NEEDS_STATE | (p->begun ? 0 : STATE_CLEARED);
-	p->begun = true;
+	if (!p->begun)
+		p->begun = true;
 	trace.n_packet = 1;
 	trace.packet = &packet;
 	bytes = perfetto__trace__get_packed_size(&trace);
@@ -80,24 +81,44 @@ int kl_perfetto_name(struct kl_export *x, uint32_t number)
 	return put_interned(x, &data);
 }
 
-int64_t kl_perfetto_field(struct kl_export *x, const char *field)
+static int put_field(struct kl_export *x, const char *field)
 {
 	struct perfetto *p = x->state;
 	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
 	Perfetto__InternedName name = PERFETTO__INTERNED_NAME__INIT, *one = &name;
 	struct interned *entry = kl_hash_get(&p->fields, (uintptr_t)field);
-	int error;
 
 	if (!entry || entry->number)
-		return entry ? (int64_t)entry->number : -ENOMEM;
+		return entry ? 0 : -ENOMEM;
 	entry->number = p->fields.count;
 	name.has_iid = true;
 	name.iid = entry->number;
 	name.name = (char *)field;
 	data.n_debug_annotation_names = 1;
 	data.debug_annotation_names = &one;
-	error = put_interned(x, &data);
-	return error ?: (int64_t)name.iid;
+	return put_interned(x, &data);
+}
+
+int kl_perfetto_fields(struct kl_export *x)
+{
+	const struct kl_class *class = NULL;
+	int error = 0;
+
+	while ((class = kl_schema_next(x->schema, class))) {
+		if (!kl_hash_find(&x->scan->classes, class->id + 1ULL))
+			continue;
+		for (unsigned int i = 0; i < class->n_fields && !error; i++)
+			error = put_field(x, class->fields[i].name);
+	}
+	return error;
+}
+
+uint64_t kl_perfetto_field(const struct kl_export *x, const char *field)
+{
+	const struct perfetto *p = x->state;
+	const struct interned *entry = kl_hash_find(&p->fields, (uintptr_t)field);
+
+	return entry ? entry->number : 0;
 }
 
 static int64_t intern_object(struct kl_export *x, const char *object)

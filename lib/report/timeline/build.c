@@ -114,12 +114,15 @@ uint64_t kl_timeline_time(const struct kl_timeline *t, uint64_t ns)
 /* A text field, in the caller's buffer. */
 const char *kl_timeline_text(const struct kl_event *event, const char *name, char text[128])
 {
-	struct kl_value value = { .length = 0 };
+	struct kl_value value;
+	size_t length = 0;
 
-	if (kl_event_field(event, name, &value) || !value.bytes)
-		value.length = 0;
-	snprintf(text, 128, "%.*s", (int)(value.length < 127 ? value.length : 127),
-		 value.length ? (const char *)value.bytes : "");
+	if (!kl_event_field(event, name, &value) && value.bytes)
+		length =
+			strnlen((const char *)value.bytes, value.length < 127 ? value.length : 127);
+	if (length)
+		memcpy(text, value.bytes, length);
+	text[length] = 0;
 	return text;
 }
 

@@ -45,10 +45,14 @@ int kl_timeline_enter_irq(struct kl_timeline *t, const struct kl_event *event)
 int kl_timeline_enter_vector(struct kl_timeline *t, const struct kl_event *event)
 {
 	static const char before[] = "x86_irq_vectors_";
+	const char *whole = event->event_class->name + sizeof(before) - 1;
+	const size_t length = strlen(whole) - strlen("_entry");
 	char name[128];
 
-	snprintf(name, sizeof(name), "%s", event->event_class->name + sizeof(before) - 1);
-	name[strlen(name) - strlen("_entry")] = 0;
+	if (length >= sizeof(name))
+		return 0;
+	memcpy(name, whole, length);
+	name[length] = 0;
 	return enter(t, event, KL_TRACK_IRQ, name);
 }
 
