@@ -2,7 +2,9 @@
 /* Writes pages for a browser: the data as JSON, in the page that shows it. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "common.h"
@@ -65,24 +67,46 @@ static int write_data(void *context)
 	return cli_html_json(w->data, write_bytes, context);
 }
 
-int cli_html_write(const char *path, json_t *data, const char *about, cli_html_fn view)
+/* Takes over the data. Returns the exit status. */
+static int write_page(const char *path, json_t *data, const char *about, cli_html_fn view,
+		      long *bytes)
 {
 	struct writing w = { .file = cli_create_file(path), .data = data };
 	int error = 0;
-	long bytes = 0;
 
 	json_object_set_new(data, "about", about ? cli_json_text(about) : json_null());
 	if (w.file) {
 		error = view(write_data, write_bytes, &w);
-		bytes = ftell(w.file);
+		*bytes = ftell(w.file);
 		if (fclose(w.file) && !error)
 			error = -errno;
 	}
 	json_decref(data);
 	if (!w.file)
 		return CLI_FAILED;
-	if (error)
-		return cli_error(error, "%s: %s", path, strerror(-error));
-	cli_note("%s: %.1f MB", path, (double)bytes / 1e6);
-	return CLI_OK;
+	return error ? cli_error(error, "%s: %s", path, strerror(-error)) : CLI_OK;
+}
+
+int cli_html_write(const char *path, json_t *data, const char *about, cli_html_fn view)
+{
+	long bytes = 0;
+	int status = write_page(path, data, about, view, &bytes);
+
+	if (!status)
+		cli_note("%s: %.1f MB", path, (double)bytes / 1e6);
+	return status;
+}
+
+int cli_html_replace(const char *path, json_t *data, const char *about, cli_html_fn view)
+{
+	char *beside = cli_format("%s.part", path);
+	long bytes = 0;
+	int status = write_page(beside, data, about, view, &bytes);
+
+	if (!status && rename(beside, path))
+		status = cli_error(-errno, "%s: %s", path, strerror(errno));
+	if (status)
+		unlink(beside);
+	free(beside);
+	return status;
 }

@@ -21,6 +21,9 @@ typedef int (*cli_html_fn)(int (*data)(void *context), view_write_fn write, void
  */
 int cli_html_write(const char *path, json_t *data, const char *about, cli_html_fn view);
 
+/* The same without a message, and without an incomplete page in between. */
+int cli_html_replace(const char *path, json_t *data, const char *about, cli_html_fn view);
+
 /**
  * cli_html_json - write JSON as it may be in a page's script
  * @data: data

@@ -28,6 +28,7 @@ enum {
 };
 
 #define GROWTH_TOP 20
+#define WATCH_TOP 8
 #define WATCH_NS 1000000000
 
 static const struct cli_option options[] = {
@@ -59,6 +60,7 @@ static const struct cli_option options[] = {
  * @interval_ns: --watch; 0: not given
  * @has_top: --top was given
  * @of_growth: an option for growth was given
+ * @by_code: that was --by
  */
 struct memory_run {
 	struct cli_memory memory;
@@ -67,6 +69,7 @@ struct memory_run {
 	bool csv;
 	bool has_top;
 	bool of_growth;
+	bool by_code;
 };
 
 /* Ends with a message if a page is combined with another kind of output. */
@@ -108,6 +111,7 @@ static void take_option(struct memory_run *run, const struct cli_parser *parser,
 	case KEY_BY:
 		take_key(run, parser);
 		run->of_growth = true;
+		run->by_code = true;
 		break;
 	case 'o':
 		run->growth.recording.output = parser->arg;
@@ -200,7 +204,7 @@ static int exec_now(const struct cli_command *self, struct memory_run *run, int 
 	if (run->of_growth)
 		cli_usage_error(self,
 				"PID shows the memory of a process as it is; to record how it "
-				"grows, use -p PID");
+				"grows, use -p PID, or --watch with --by");
 	if (run->csv && (cli_settings.json || run->interval_ns || parts))
 		cli_usage_error(self, "--csv writes the table of mappings only");
 	if (run->interval_ns && parts)
@@ -226,9 +230,8 @@ static int exec_growth(const struct cli_command *self, struct memory_run *run,
 	struct cli_growth *g = &run->growth;
 	bool has_tasks = cli_select_has_tasks(&g->recording.session.select);
 
-	if (m->pages || m->sharers || m->physical || m->map || run->csv ||
-	    (run->interval_ns && !m->html))
-		cli_usage_error(self, "--pages, --shared, --physical, --map, --watch and --csv "
+	if (m->pages || m->sharers || m->physical || m->map || run->csv)
+		cli_usage_error(self, "--pages, --shared, --physical, --map and --csv "
 				      "show the memory of one process: kernlens memory PID");
 	if (!parser->n_words && !has_tasks && !g->input)
 		cli_usage_error(self, "expected the ID of a process, a command after \"--\", or "
@@ -239,7 +242,12 @@ static int exec_growth(const struct cli_command *self, struct memory_run *run,
 				"tasks or a command");
 	if (g->input && run->interval_ns)
 		cli_usage_error(self, "-i prints a trace; --watch reads a process that runs");
-	g->top = run->has_top ? m->top : GROWTH_TOP;
+	if (run->interval_ns && !m->html && g->recording.output)
+		cli_usage_error(self, "--watch prints while it records, and keeps no trace: it "
+				      "cannot be used with -o");
+	/* A command may end before its names are found and a first page is written. */
+	g->watches = run->interval_ns && !(m->html && (parser->n_words || g->recording.output));
+	g->top = run->has_top ? m->top : g->watches ? WATCH_TOP : GROWTH_TOP;
 	g->html = m->html;
 	g->interval_ns = run->interval_ns ? run->interval_ns : WATCH_NS;
 	if (parser->n_words)
@@ -269,8 +277,15 @@ static int exec_memory(const struct cli_command *self, int argc, char **argv)
 	}
 	check_html(self, run);
 	run->memory.duration_ns = select->duration_ns;
-	status = is_pid(&parser, &pid) ? exec_now(self, run, (int)pid) :
-					 exec_growth(self, run, &parser);
+	if (!is_pid(&parser, &pid)) {
+		status = exec_growth(self, run, &parser);
+	} else if (run->interval_ns && run->by_code && !cli_select_has_tasks(select)) {
+		select->pid[select->n_pids++] = (int)pid;
+		parser.n_words = 0;
+		status = exec_growth(self, run, &parser);
+	} else {
+		status = exec_now(self, run, (int)pid);
+	}
 	free(run);
 	return status;
 }
@@ -283,13 +298,15 @@ const struct cli_command_ops cmd_memory = {
 		"\n"
 		"  kernlens memory 1234\n"
 		"  kernlens memory 1234 --watch --top 10\n"
+		"  kernlens memory 1234 --watch --by function\n"
 		"  kernlens memory 1234 --shared --map\n"
 		"  kernlens memory 1234 --watch --duration 60 --html memory.html\n"
 		"\n"
 		"With a command after \"--\", or -p, -u or -a, records which code touches memory,\n"
 		"which gives it back, and what is kept, with its age, and over time. The results go\n"
 		"to stderr; with -i, to stdout. With --html, the page also has the pages of the\n"
-		"command or process, read every second.\n"
+		"command or process, read every second. With --watch, the results are printed at an\n"
+		"interval while it records, with what is new, to stdout.\n"
 		"\n"
 		"  kernlens memory -- sort /etc/services\n"
 		"  kernlens memory -p 1234 --duration 60 --by stack\n"

@@ -29,6 +29,14 @@ const char *const cli_growth_keys[KL_GROWTH_KEYS] = {
 	[KL_GROWTH_BY_PROCESS] = "process",
 };
 
+#define CODE_COLUMNS                                                               \
+	{ NULL, "stack", CLI_CELL_ID }, { "function", "function", CLI_CELL_TEXT }, \
+		{ "in", NULL, CLI_CELL_TEXT }, { NULL, "object", CLI_CELL_TEXT },  \
+		{ "process", NULL, CLI_CELL_TEXT }, { NULL, "pid", CLI_CELL_ID },  \
+	{                                                                          \
+		NULL, "comm", CLI_CELL_TEXT                                        \
+	}
+
 static const struct cli_column touched_columns[] = {
 	{ "kept", "kept", CLI_CELL_MEMORY },
 	{ "touched", "touched", CLI_CELL_MEMORY },
@@ -36,25 +44,30 @@ static const struct cli_column touched_columns[] = {
 	{ "page faults", "events", CLI_CELL_COUNT },
 	{ "mean age", "age_ns", CLI_CELL_NS },
 	{ "oldest", "oldest_ns", CLI_CELL_NS },
-	{ NULL, "stack", CLI_CELL_ID },
-	{ "function", "function", CLI_CELL_TEXT },
-	{ "in", NULL, CLI_CELL_TEXT },
-	{ NULL, "object", CLI_CELL_TEXT },
-	{ "process", NULL, CLI_CELL_TEXT },
-	{ NULL, "pid", CLI_CELL_ID },
-	{ NULL, "comm", CLI_CELL_TEXT },
+	CODE_COLUMNS,
 };
 
 static const struct cli_column freed_columns[] = {
 	{ "given back", "freed", CLI_CELL_MEMORY },
 	{ "calls", "events", CLI_CELL_COUNT },
-	{ NULL, "stack", CLI_CELL_ID },
-	{ "function", "function", CLI_CELL_TEXT },
-	{ "in", NULL, CLI_CELL_TEXT },
-	{ NULL, "object", CLI_CELL_TEXT },
-	{ "process", NULL, CLI_CELL_TEXT },
-	{ NULL, "pid", CLI_CELL_ID },
-	{ NULL, "comm", CLI_CELL_TEXT },
+	CODE_COLUMNS,
+};
+
+/* The same while it is recorded: first what has happened since the last time. */
+static const struct cli_column new_touched_columns[] = {
+	{ "new", "new_touched", CLI_CELL_MEMORY },   { "gone", "new_freed", CLI_CELL_MEMORY },
+	{ NULL, "new_events", CLI_CELL_COUNT },	     { "kept", "kept", CLI_CELL_MEMORY },
+	{ "touched", "touched", CLI_CELL_MEMORY },   { "given back", "freed", CLI_CELL_MEMORY },
+	{ "page faults", "events", CLI_CELL_COUNT }, { "mean age", "age_ns", CLI_CELL_NS },
+	{ "oldest", "oldest_ns", CLI_CELL_NS },	     CODE_COLUMNS,
+};
+
+static const struct cli_column new_freed_columns[] = {
+	{ "now", "new_freed", CLI_CELL_MEMORY },
+	{ NULL, "new_events", CLI_CELL_COUNT },
+	{ "given back", "freed", CLI_CELL_MEMORY },
+	{ "calls", "events", CLI_CELL_COUNT },
+	CODE_COLUMNS,
 };
 
 static const struct cli_column time_columns[] = {
@@ -104,6 +117,11 @@ static void add_code(struct cli_rows *rows, const struct cli_growth *g,
 static void add_touched(struct cli_rows *rows, const struct cli_growth *g,
 			const struct kl_growth_row *row)
 {
+	if (g->watches) {
+		cli_rows_add_number(rows, row->new_touched);
+		cli_rows_add_number(rows, row->new_freed);
+		cli_rows_add_number(rows, row->new_events);
+	}
 	cli_rows_add_number(rows, row->kept);
 	cli_rows_add_number(rows, row->touched);
 	cli_rows_add_number(rows, row->freed);
@@ -116,6 +134,10 @@ static void add_touched(struct cli_rows *rows, const struct cli_growth *g,
 static void add_freed(struct cli_rows *rows, const struct cli_growth *g,
 		      const struct kl_growth_row *row)
 {
+	if (g->watches) {
+		cli_rows_add_number(rows, row->new_freed);
+		cli_rows_add_number(rows, row->new_events);
+	}
 	cli_rows_add_number(rows, row->freed);
 	cli_rows_add_number(rows, row->events);
 	add_code(rows, g, row);
@@ -131,13 +153,22 @@ struct part {
 	struct cli_rows *rows;
 };
 
+static struct cli_rows *create_rows(const struct cli_growth *g, bool calls)
+{
+	if (g->watches)
+		return calls ? cli_rows_create(new_freed_columns, CLI_COUNT(new_freed_columns), 0) :
+			       cli_rows_create(new_touched_columns, CLI_COUNT(new_touched_columns),
+					       0);
+	return calls ? cli_rows_create(freed_columns, CLI_COUNT(freed_columns), 0) :
+		       cli_rows_create(touched_columns, CLI_COUNT(touched_columns), 0);
+}
+
 static int make_part(const struct cli_growth *g, bool calls, struct part *part)
 {
 	part->row = kl_growth_rows(g->growth, g->by, calls, &part->n);
 	if (!part->row)
 		return cli_library_error(-errno, NULL);
-	part->rows = calls ? cli_rows_create(freed_columns, CLI_COUNT(freed_columns), 0) :
-			     cli_rows_create(touched_columns, CLI_COUNT(touched_columns), 0);
+	part->rows = create_rows(g, calls);
 	for (size_t i = 0; i < part->n; i++) {
 		if (calls)
 			add_freed(part->rows, g, &part->row[i]);
@@ -321,7 +352,7 @@ static int write_json(const struct cli_growth *g, const struct part *touched,
 			  cli_growth_history_json(g), "rows", first, "freeing", second));
 }
 
-static int write_all(const struct cli_growth *g, FILE *file)
+int cli_growth_write(const struct cli_growth *g, FILE *file)
 {
 	struct part touched = {}, freed = {};
 	int status = make_part(g, false, &touched);
@@ -366,7 +397,7 @@ static int read_trace(struct cli_growth *g, struct kl_trace *trace)
 }
 
 /* A page is for people, and has all rows. */
-static int write_page(struct cli_growth *g)
+int cli_growth_write_page(struct cli_growth *g)
 {
 	const bool walked = g->walks && g->walk.has_last;
 	json_t *growth = cli_growth_page_json(g);
@@ -380,10 +411,10 @@ static int write_page(struct cli_growth *g)
 static int show(struct cli_growth *g)
 {
 	if (g->html)
-		return write_page(g);
+		return cli_growth_write_page(g);
 	if (g->input && !cli_settings.json)
 		cli_start_pager();
-	return write_all(g, g->input ? stdout : stderr);
+	return cli_growth_write(g, g->input ? stdout : stderr);
 }
 
 static int print(void *context, const char *path)
@@ -408,12 +439,14 @@ static int print(void *context, const char *path)
  * Reads the process while it is recorded. A command has been started before its first read, so
  * that it is not this program.
  */
-static void walk(void *context)
+void cli_growth_walk(void *context)
 {
 	struct cli_growth *g = context;
 	const struct cli_session *session = &g->recording.session;
 	struct cli_memory *m = &g->memory;
 
+	if (!session->child.pid && session->select.n_pids != 1)
+		return;
 	if (!g->walks) {
 		const bool is_command = session->child.pid;
 
@@ -432,7 +465,7 @@ static void walk(void *context)
 		g->walk.has_ended = true;
 }
 
-static int record(struct cli_growth *g, const struct cli_command *self)
+int cli_growth_select(struct cli_growth *g, const struct cli_command *self)
 {
 	struct cli_select *select = &g->recording.session.select;
 	uint32_t may;
@@ -447,8 +480,17 @@ static int record(struct cli_growth *g, const struct cli_command *self)
 	cli_select_add(select, self, cli_format(CALLS));
 	cli_select_add(select, self, cli_format(NAMES));
 	select->variables = cli_format("rss");
-	if (g->html && (select->words || select->n_pids == 1)) {
-		g->recording.meanwhile = walk;
+	return CLI_OK;
+}
+
+static int record(struct cli_growth *g, const struct cli_command *self)
+{
+	int status = cli_growth_select(g, self);
+
+	if (status)
+		return status;
+	if (g->html) {
+		g->recording.meanwhile = cli_growth_walk;
 		g->recording.context = g;
 	}
 	return cli_recording_run(&g->recording, print, g);
@@ -456,7 +498,9 @@ static int record(struct cli_growth *g, const struct cli_command *self)
 
 int cli_growth_run(struct cli_growth *g, const struct cli_command *self)
 {
-	int status = g->input ? print(g, g->input) : record(g, self);
+	int status = g->watches ? cli_growth_watch(g, self) :
+		     g->input	? print(g, g->input) :
+				  record(g, self);
 
 	if (g->walks)
 		cli_memory_walk_deinit(&g->walk);

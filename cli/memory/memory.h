@@ -19,6 +19,7 @@
  * @sharers: processes that map the same pages
  * @map: which of its pages, and which parts of physical memory
  * @html: file for a page, or NULL
+ * @refreshes: the page replaces an earlier one, without a note
  * @duration_ns: end watching after this time; 0: do not
  */
 struct cli_memory {
@@ -31,6 +32,7 @@ struct cli_memory {
 	bool sharers;
 	bool map;
 	const char *html;
+	bool refreshes;
 	uint64_t duration_ns;
 };
 

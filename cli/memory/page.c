@@ -209,7 +209,9 @@ int cli_memory_write_page(const struct cli_memory *m, const struct cli_memory_wa
 			 "growth", growth);
 	if (!data)
 		return cli_error(-ENOMEM, "out of memory");
-	return cli_html_write(m->html, data, cli_print_wall(now, cli_wall_ns()), view_memory_write);
+	cli_print_wall(now, cli_wall_ns());
+	return m->refreshes ? cli_html_replace(m->html, data, now, view_memory_write) :
+			      cli_html_write(m->html, data, now, view_memory_write);
 }
 
 int cli_memory_show_page(struct cli_memory *m)

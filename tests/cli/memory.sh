@@ -332,8 +332,82 @@ kl record -o other -e sched_switch -- true
 kl memory -i other
 expect "a trace without page faults" 1
 says err 'has none of x86_exceptions_page_fault_user; record with kernlens memory -o TRACE' "is not enough"
-kl memory --watch -- true
+kl memory --watch --pages -- true
 expect "options of the two kinds" 2
+
+# Growth by code while the process runs, which an ordinary user can see of own processes.
+mkfifo steps
+setpriv --reuid 65534 --regid 65534 --clear-groups -- "$program" slowly <steps >steps.out &
+growing=$!
+exec 8>steps
+setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- "$kernlens" memory \
+	"$growing" --watch=0.3 --by stack --top 0 --json --name live >live.out 2>live.err 8>&- &
+watching=$!
+wait_until bash -c '"$0" status --json | jq -e ".sessions[] | select(.name == \"live\").running"' "$kernlens"
+for step in 1 2 3; do
+	echo >&8
+	wait_until grep -qx $step steps.out
+	sleep 2
+done
+jq -s '.[-1]' live.out >out 2>/dev/null
+# The first of these pages may belong to the buffers of the standard streams.
+check "while it runs: 6 of 8 MiB are kept" near $(($(of leak_some kept) + 32768)) 6
+check "given back by its function" test "$(of give_back freed freeing)" -eq $((8 << 20))
+json "with its age" '[.rows[] | select(.kept > 6e6).oldest_ns] | max > 3e9'
+json "nothing is new when nothing happens" '([.rows[] | .new_touched, .new_freed, .new_events] | add) == 0'
+kill -INT $watching
+wait $watching
+check "it ends when the user says so" test $? -eq 0
+# new FUNCTION MEMBER ROWS: the sum of what was new, of all intervals.
+new() {
+	jq -s "[.[].$3[] | select(any(.frames[]?; .symbol == \"$1\")) | .$2] | add // 0" live.out
+}
+cp live.out out
+check "each interval has its part" test "$(new give_back new_touched rows)" -ge $((8 << 20))
+check "and what was given back in it" test "$(new give_back new_freed freeing)" -eq $((8 << 20))
+check "in two of them" test "$(jq -s '[.[] | select(any(.freeing[]; .new_freed >= 4194304))] | length' live.out)" -eq 2
+check "the parts are the whole" test "$(jq -s '[.[].rows[].new_touched] | add' live.out)" -eq \
+	"$(jq -s '.[-1].touched' live.out)"
+check "in each, what came is kept or given back" jq -e -s 'length > 10 and all(.[]; .touched == .kept + .freed and
+	([.rows[].kept] | add // 0) == .kept and ([.history.kept[]] | add // 0) == .kept)' live.out
+"$kernlens" memory -p "$growing" --watch=0.2 --no-pager --name again >live.out 2>live.err 8>&- &
+watching=$!
+wait_until bash -c '"$0" status --json | jq -e ".sessions[] | select(.name == \"again\").running"' "$kernlens"
+echo >&8
+wait_until grep -qx 4 steps.out
+sleep 1
+exec 8>&-
+check "it ends with the process" wait_until test ! -e "/proc/$watching"
+wait $watching
+check "without an error" test $? -eq 0
+cp live.out out
+says out '^ *new +gone +kept +touched +given back +page faults +mean age +oldest +function' "a table"
+says out '^ *(0|[0-9.]+ [KM]iB) +4\.0 MiB +0 +4\.0 MiB +4\.0 MiB +[0-9,]+ .*give_back +memory-growth' "with what is new"
+kl memory --watch=0.2 --by process --json -- "$program"
+expect "watching a command" 0
+check "by process" jq -e -s '.[-1].rows | length == 1 and .[0].comm == "memory-growth" and .[0].kept > 8e6' "$work/out"
+page_growth() {
+	sed -n 's|^<script id="memory" type="application/json">\(.*\)</script>$|\1|p' live.html | jq -e "$1"
+}
+exec 8<>steps
+"$program" slowly <steps >steps.out 8>&- &
+growing=$!
+"$kernlens" memory "$growing" --watch=0.3 --by function --name page --html live.html >live.out 2>live.err 8>&- &
+watching=$!
+wait_until test -s live.html
+echo >&8
+wait_until grep -qx 1 steps.out
+check "a page is written while it runs" wait_until page_growth '.growth.kept > 6e6 and .process.pid > 0'
+kill -INT $watching
+wait $watching
+check "and at the end" page_growth '(.growth.kept > 6e6) and (.history.reads > 1) and
+	any(.growth.functions[]; .function == "leak_some" and .kept > 6e6)'
+check "which is said" grep -q 'live.html: [0-9.]* MB' live.err
+check "nothing is left beside it" test ! -e live.html.part
+kill $growing
+exec 8>&-
+kl memory 1 --watch --by stack -o there
+expect "--watch keeps no trace" 2
 kl memory 1 --by stack
 expect "the other way round" 2
 kl memory --by line -- true

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that is touched, given back and kept by functions of known names, for tests/cli/memory.sh:
- * prints how much each has, in bytes. Built without frame pointers.
+ * Memory that is touched, given back and kept by functions of known names, for tests/cli/memory.sh.
+ * With an argument, it takes a step for each line of its input, and prints a line after each. Built
+ * without frame pointers.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -88,17 +89,36 @@ __attribute__((noinline)) char *use_huge_page(void)
 	return aligned;
 }
 
+/* The first step keeps memory, and each of the others gives back what it takes. */
+static int take_steps(void)
+{
+	char line[16];
+	int n = 0;
+
+	while (fgets(line, sizeof(line), stdin)) {
+		if (n++)
+			give_back();
+		else if (!leak_some())
+			return 1;
+		printf("%d\n", n);
+		fflush(stdout);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int fd = fileno(fopen("/dev/zero", "r"));
 	char *kept[4];
 
 	(void)argv;
+	if (argc > 1)
+		return take_steps();
 	kept[0] = leak_some();
 	give_back();
 	kept[1] = drop_and_move();
 	kept[2] = read_into(fd);
-	usleep(argc > 1 ? 200000 : 300000);
+	usleep(300000);
 	kept[3] = use_huge_page();
 	for (int i = 0; i < 4; i++)
 		if (!kept[i])

@@ -52,6 +52,7 @@ struct kl_growth_times {
  * @kept: bytes of these that were still there when the trace or the process ended
  * @oldest_ns: the longest time that one of these has been there
  * @age_ns: their mean time
+ * @new_events, @new_touched, @new_freed: the parts since kl_growth_mark()
  * @times: when; in a row of calls, only @times.freed
  */
 struct kl_growth_row {
@@ -66,6 +67,9 @@ struct kl_growth_row {
 	uint64_t kept;
 	uint64_t oldest_ns;
 	uint64_t age_ns;
+	uint64_t new_events;
+	uint64_t new_touched;
+	uint64_t new_freed;
 	struct kl_growth_times times;
 };
 
@@ -122,6 +126,22 @@ int kl_growth_add(struct kl_growth *growth, const struct kl_item *item);
  * Returns 0 or -ENOMEM.
  */
 int kl_growth_finish(struct kl_growth *growth);
+
+/**
+ * kl_growth_update - compute what is kept now, of a trace that goes on
+ * @growth: report; items may be added afterwards
+ * @now_ns: wall time, which ages count up to
+ *
+ * What faults have brought of which the kernel has not counted everything yet is left out until it
+ * has. The other functions may then be called as for a report that is finished.
+ */
+void kl_growth_update(struct kl_growth *growth, uint64_t now_ns);
+
+/**
+ * kl_growth_mark - let the new parts of rows count from now
+ * @growth: report
+ */
+void kl_growth_mark(struct kl_growth *growth);
 
 /**
  * kl_growth_totals - the sums

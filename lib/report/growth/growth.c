@@ -156,7 +156,7 @@ static void add_unplaced(struct kl_growth *g, struct kl_growth_source *row, uint
 {
 	row->unplaced++;
 	row->unplaced_ms += ms;
-	row->times.kept[kl_growth_interval_of(g, ms)]++;
+	row->unplaced_times[kl_growth_interval_of(g, ms)]++;
 }
 
 static void add_touched(struct kl_growth *g, struct kl_growth_source *row, uint32_t ms)
@@ -387,6 +387,40 @@ static void keep_page(void *context, struct kl_growth_page page)
 	g->totals.kept += 1 << KL_GROWTH_PAGE_SHIFT;
 }
 
+/* What was computed of a row before is forgotten. */
+static void begin_row(struct kl_growth *g, struct kl_growth_source *row)
+{
+	row->kept_pages = row->unplaced;
+	row->kept_ms = row->unplaced * now_ms(g) - row->unplaced_ms;
+	row->oldest_ms = 0;
+	memcpy(row->times.kept, row->unplaced_times, sizeof(row->times.kept));
+	g->totals.kept += row->unplaced << KL_GROWTH_PAGE_SHIFT;
+}
+
+void kl_growth_update(struct kl_growth *g, uint64_t now_ns)
+{
+	if (g->first_ns && now_ns > g->last_ns)
+		g->last_ns = now_ns;
+	if (g->first_ns)
+		kl_growth_interval_of(g, now_ms(g));
+	g->totals.processes = g->processes.count;
+	g->totals.kept = 0;
+	for (size_t i = 0; i < g->n; i++)
+		begin_row(g, &g->row[i]);
+	kl_growth_pages_visit(&g->pages, keep_page, g);
+}
+
+void kl_growth_mark(struct kl_growth *g)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		struct kl_growth_source *row = &g->row[i];
+
+		row->marked_events = row->events;
+		row->marked_touched = row->touched;
+		row->marked_freed = row->freed;
+	}
+}
+
 int kl_growth_finish(struct kl_growth *g)
 {
 	struct process *process = NULL;
@@ -395,17 +429,7 @@ int kl_growth_finish(struct kl_growth *g)
 	while (!error && (process = kl_hash_next(&g->processes, process)))
 		error = kl_growth_faults_end(&process->faults, take_page,
 					     &(struct taker){ g, (int32_t)(process->key - 1) });
-	if (g->first_ns)
-		kl_growth_interval_of(g, now_ms(g));
-	g->totals.processes = g->processes.count;
-	kl_growth_pages_visit(&g->pages, keep_page, g);
-	for (size_t i = 0; i < g->n; i++) {
-		struct kl_growth_source *row = &g->row[i];
-
-		row->kept_pages += row->unplaced;
-		row->kept_ms += row->unplaced * now_ms(g) - row->unplaced_ms;
-		g->totals.kept += row->unplaced << KL_GROWTH_PAGE_SHIFT;
-	}
+	kl_growth_update(g, g->last_ns);
 	return error;
 }
 

@@ -18,7 +18,9 @@
  * @unplaced: pages of which is not known where they are
  * @unplaced_ms: sum of the times at which they came
  * @kept_ms: sum of the times for which the pages that were kept have been there
+ * @marked_events, @marked_touched, @marked_freed: how many there were at kl_growth_mark()
  * @times: by interval of struct kl_growth
+ * @unplaced_times: when those of @unplaced came
  */
 struct kl_growth_source {
 	uint32_t stack;
@@ -32,7 +34,11 @@ struct kl_growth_source {
 	uint64_t kept_pages;
 	uint64_t kept_ms;
 	uint64_t oldest_ms;
+	uint64_t marked_events;
+	uint64_t marked_touched;
+	uint64_t marked_freed;
 	struct kl_growth_times times;
+	uint32_t unplaced_times[KL_GROWTH_INTERVALS];
 };
 
 /**

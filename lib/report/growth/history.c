@@ -29,8 +29,10 @@ unsigned int kl_growth_interval_of(struct kl_growth *g, uint32_t ms)
 	while (ms / g->interval_ms >= KL_GROWTH_INTERVALS) {
 		g->interval_ms *= 2;
 		halve_times(&g->times);
-		for (size_t i = 0; i < g->n; i++)
+		for (size_t i = 0; i < g->n; i++) {
 			halve_times(&g->row[i].times);
+			halve(g->row[i].unplaced_times);
+		}
 	}
 	return ms / g->interval_ms;
 }

@@ -104,6 +104,9 @@ static void merge(struct kl_growth_row *to, const struct kl_growth_row *row, enu
 	to->touched += row->touched;
 	to->freed += row->freed;
 	to->kept = kept;
+	to->new_events += row->new_events;
+	to->new_touched += row->new_touched;
+	to->new_freed += row->new_freed;
 	kl_growth_times_add(&to->times, &row->times);
 	if (row->oldest_ns > to->oldest_ns)
 		to->oldest_ns = row->oldest_ns;
@@ -144,6 +147,9 @@ struct kl_growth_row *kl_growth_rows(const struct kl_growth *g, enum kl_growth_k
 		to[all].oldest_ns = row->oldest_ms * KL_GROWTH_NS_PER_MS;
 		to[all].age_ns =
 			row->kept_pages ? row->kept_ms * KL_GROWTH_NS_PER_MS / row->kept_pages : 0;
+		to[all].new_events = row->events - row->marked_events;
+		to[all].new_touched = row->touched - row->marked_touched;
+		to[all].new_freed = row->freed - row->marked_freed;
 		to[all].times = row->times;
 		all++;
 	}

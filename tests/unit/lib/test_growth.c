@@ -468,6 +468,54 @@ static void nothing(void)
 	kl_schema_destroy(plain);
 }
 
+/* What the row of a stack trace has. */
+static struct kl_growth_row row_of(uint32_t stack, bool calls)
+{
+	struct kl_growth_row found = {};
+	size_t n;
+	struct kl_growth_row *row = kl_growth_rows(growth, KL_GROWTH_BY_STACK, calls, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (row[i].stack == stack)
+			found = row[i];
+	free(row);
+	return found;
+}
+
+/* Of a trace that goes on. */
+static void updates(void)
+{
+	struct kl_growth_row row;
+
+	restart();
+	fault(BY_MALLOC, HEAP, 1);
+	fault(BY_MALLOC, HEAP + PAGE, 1);
+	fault(BY_OPERATOR_NEW, HEAP + 2 * PAGE, 1);
+	for (int i = 0; i < 3; i++)
+		kl_growth_update(growth, now + 1000 * MS);
+	unit_check(pages_are(3, 3, 0), "an update may be repeated");
+	row = row_of(BY_MALLOC, false);
+	unit_check(row.oldest_ns == 1020 * MS && row.age_ns == 1015 * MS, "ages count up to it");
+	unit_check(row.new_touched == 2 * PAGE && row.new_events == 2, "everything is new");
+	kl_growth_mark(growth);
+	row = row_of(BY_MALLOC, false);
+	unit_check(row.touched == 2 * PAGE && !row.new_touched && !row.new_events,
+		   "nothing is, after a mark");
+	now += 1000 * MS;
+	fault(BY_MALLOC, HEAP + 3 * PAGE, 1);
+	call("munmap", FREEING, NUMBERS(HEAP, PAGE), 0);
+	kl_growth_update(growth, now);
+	unit_check(pages_are(4, 3, 1), "what follows is added");
+	row = row_of(BY_MALLOC, false);
+	unit_check(row.new_touched == PAGE && row.new_freed == PAGE && row.kept == 2 * PAGE &&
+			   row.oldest_ns == 1040 * MS,
+		   "the new part of it");
+	row = row_of(FREEING, true);
+	unit_check(row.new_freed == PAGE && row.new_events == 1, "and of calls");
+	finish();
+	unit_check(pages_are(4, 3, 1), "the end changes nothing");
+}
+
 int main(void)
 {
 	make();
@@ -478,6 +526,7 @@ int main(void)
 	calls();
 	processes();
 	times();
+	updates();
 	nothing();
 	kl_schema_destroy(feed_schema);
 	kl_stacks_destroy(stacks);
