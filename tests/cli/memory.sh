@@ -343,21 +343,24 @@ exec 8>steps
 setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- "$kernlens" memory \
 	"$growing" --watch=0.3 --by stack --top 0 --json --name live >live.out 2>live.err 8>&- &
 watching=$!
-wait_until bash -c '"$0" status --json | jq -e ".sessions[] | select(.name == \"live\").running"' "$kernlens"
+# The first document comes after the session has begun; on a busy machine, that takes a while.
+wait_until test -s live.out || wait_until test -s live.out
 for step in 1 2 3; do
 	echo >&8
 	wait_until grep -qx $step steps.out
 	sleep 2
 done
-jq -s '.[-1]' live.out >out 2>/dev/null
-# The first of these pages may belong to the buffers of the standard streams.
-check "while it runs: 6 of 8 MiB are kept" near $(($(of leak_some kept) + 32768)) 6
-check "given back by its function" test "$(of give_back freed freeing)" -eq $((8 << 20))
-json "with its age" '[.rows[] | select(.kept > 6e6).oldest_ns] | max > 3e9'
-json "nothing is new when nothing happens" '([.rows[] | .new_touched, .new_freed, .new_events] | add) == 0'
 kill -INT $watching
 wait $watching
 check "it ends when the user says so" test $? -eq 0
+# The last document but one was written while the process ran. Before Linux 6.2, the kernel counts up
+# to 64 pages late.
+jq -s '.[-2]' live.out >out
+kept=$(of leak_some kept)
+check "while it runs: 6 of 8 MiB are kept ($kept bytes)" test $((kept - (6 << 20))) -ge -262144 -a $((kept - (6 << 20))) -le 262144
+check "given back by its function" test "$(of give_back freed freeing)" -eq $((8 << 20))
+json "with its age" '[.rows[] | select(.kept > 6e6).oldest_ns] | max > 3e9'
+json "nothing is new when nothing happens" '([.rows[] | .new_touched, .new_freed, .new_events] | add) == 0'
 # new FUNCTION MEMBER ROWS: the sum of what was new, of all intervals.
 new() {
 	jq -s "[.[].$3[] | select(any(.frames[]?; .symbol == \"$1\")) | .$2] | add // 0" live.out
@@ -370,9 +373,9 @@ check "the parts are the whole" test "$(jq -s '[.[].rows[].new_touched] | add' l
 	"$(jq -s '.[-1].touched' live.out)"
 check "in each, what came is kept or given back" jq -e -s 'length > 10 and all(.[]; .touched == .kept + .freed and
 	([.rows[].kept] | add // 0) == .kept and ([.history.kept[]] | add // 0) == .kept)' live.out
-"$kernlens" memory -p "$growing" --watch=0.2 --no-pager --name again >live.out 2>live.err 8>&- &
+"$kernlens" memory -p "$growing" --watch=0.2 --no-pager --name again >second.out 2>second.err 8>&- &
 watching=$!
-wait_until bash -c '"$0" status --json | jq -e ".sessions[] | select(.name == \"again\").running"' "$kernlens"
+wait_until test -s second.out || wait_until test -s second.out
 echo >&8
 wait_until grep -qx 4 steps.out
 sleep 1
@@ -380,7 +383,7 @@ exec 8>&-
 check "it ends with the process" wait_until test ! -e "/proc/$watching"
 wait $watching
 check "without an error" test $? -eq 0
-cp live.out out
+cp second.out out
 says out '^ *new +gone +kept +touched +given back +page faults +mean age +oldest +function' "a table"
 says out '^ *(0|[0-9.]+ [KM]iB) +4\.0 MiB +0 +4\.0 MiB +4\.0 MiB +[0-9,]+ .*give_back +memory-growth' "with what is new"
 kl memory --watch=0.2 --by process --json -- "$program"
@@ -394,7 +397,7 @@ exec 8<>steps
 growing=$!
 "$kernlens" memory "$growing" --watch=0.3 --by function --name page --html live.html >live.out 2>live.err 8>&- &
 watching=$!
-wait_until test -s live.html
+wait_until test -s live.html || wait_until test -s live.html
 echo >&8
 wait_until grep -qx 1 steps.out
 check "a page is written while it runs" wait_until page_growth '.growth.kept > 6e6 and .process.pid > 0'
