@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <kernlens/export.h>
@@ -101,6 +102,15 @@ static int export_to(const struct export_run *run, struct kl_trace *trace, FILE 
 	return CLI_OK;
 }
 
+/* A part of a file is of no use. But a device stays, as does what a link leads to. */
+static void remove_file(const char *path)
+{
+	struct stat file;
+
+	if (!lstat(path, &file) && S_ISREG(file.st_mode))
+		unlink(path);
+}
+
 static int run_export(const struct export_run *run)
 {
 	const bool to_stdout = !strcmp(run->output, "-");
@@ -119,7 +129,7 @@ static int run_export(const struct export_run *run)
 	if (file && !to_stdout) {
 		status = cli_close_result(file, run->output, status);
 		if (status != CLI_OK)
-			unlink(run->output);
+			remove_file(run->output);
 	}
 	kl_trace_close(trace);
 	return status;

@@ -287,6 +287,8 @@ static int read_back(const char *path)
 /* Give the file its name. */
 static int take_name(const char *from, const char *to, bool force)
 {
+	struct stat file;
+
 	if (!force && !link(from, to)) {
 		unlink(from);
 		return 0;
@@ -296,6 +298,8 @@ static int take_name(const char *from, const char *to, bool force)
 	/* A file system without links. */
 	if (!force && !access(to, F_OK))
 		return kl_fail(EEXIST, "%s exists", to);
+	if (force && !lstat(to, &file) && !S_ISREG(file.st_mode))
+		return kl_fail(EEXIST, "%s is not a regular file", to);
 	return rename(from, to) ? kl_fail_system(errno, "%s", to) : 0;
 }
 

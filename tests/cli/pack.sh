@@ -100,6 +100,11 @@ expect "a pack is not replaced" 1
 says err 'plain\.klp exists; --force'
 kl pack --force plain -o plain.klp
 expect "unless forced" 0
+kl pack --force plain -o /dev/full
+expect "a device never" 1
+kl export --force --to folded plain -o /dev/full
+expect "nor by export, which cannot write to it" 1
+check "it is still there" test -c /dev/full
 kl unpack plain.klp -o again
 expect "nor is a trace" 1
 says err 'already contains a trace; --force'
