@@ -33,7 +33,7 @@ static noinline int recurse(volatile u8 *above, volatile int *left)
 static void fault_twice(void)
 {
 	local_irq_disable();
-	asm volatile("xor %%esp, %%esp\n\tpush %%rax" ::: "memory");
+	asm volatile("xor %%esp, %%esp\n\tmov %%rax, (%%rsp)" ::: "memory");
 }
 
 /* A fault, for which there is no handler, nor for that: the processor resets the machine. */
@@ -42,7 +42,7 @@ static void fault_thrice(void)
 	const struct desc_ptr none = {};
 
 	local_irq_disable();
-	asm volatile("lidt %0\n\tint3" : : "m"(none));
+	asm volatile("lidt %0\n\tmov 0, %%al" : : "m"(none) : "al", "memory");
 }
 
 static void spin(void *unused)
