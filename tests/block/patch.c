@@ -310,6 +310,16 @@ static void read_call(struct follow *f, const struct kl_abi_window *w, uint64_t 
 		wrong(f, offset, patch, "another is called");
 }
 
+static void miss(struct follow *f, const struct kl_abi_window *w, uint32_t point)
+{
+	const uint64_t begin = f->g.function.address;
+
+	if (f->sum->missing++ < 10)
+		printf("# no instrument %u of the window at %#llx+%#llx, tier %u\n", point,
+		       (unsigned long long)begin, (unsigned long long)(w->address - begin),
+		       w->tier);
+}
+
 static void read_windows(struct follow *f)
 {
 	for (uint32_t i = f->first; i < f->last; i++) {
@@ -330,7 +340,8 @@ static void read_windows(struct follow *f)
 
 		f->sum->unseen += trap && !f->patch_of[w->address - f->g.function.address];
 		for (uint32_t k = 0; k < w->points; k++, point++)
-			f->sum->missing += !f->met[point] && !trap;
+			if (!f->met[point] && !trap)
+				miss(f, w, k);
 	}
 }
 
