@@ -29,7 +29,7 @@ const char *const cli_growth_keys[KL_GROWTH_KEYS] = {
 	[KL_GROWTH_BY_PROCESS] = "process",
 };
 
-#define CODE_COLUMNS                                                               \
+#define CLI_CODE_COLUMNS                                                           \
 	{ NULL, "stack", CLI_CELL_ID }, { "function", "function", CLI_CELL_TEXT }, \
 		{ "in", NULL, CLI_CELL_TEXT }, { NULL, "object", CLI_CELL_TEXT },  \
 		{ "process", NULL, CLI_CELL_TEXT }, { NULL, "pid", CLI_CELL_ID },  \
@@ -44,13 +44,13 @@ static const struct cli_column touched_columns[] = {
 	{ "page faults", "events", CLI_CELL_COUNT },
 	{ "mean age", "age_ns", CLI_CELL_NS },
 	{ "oldest", "oldest_ns", CLI_CELL_NS },
-	CODE_COLUMNS,
+	CLI_CODE_COLUMNS,
 };
 
 static const struct cli_column freed_columns[] = {
 	{ "given back", "freed", CLI_CELL_MEMORY },
 	{ "calls", "events", CLI_CELL_COUNT },
-	CODE_COLUMNS,
+	CLI_CODE_COLUMNS,
 };
 
 /* The same while it is recorded: first what has happened since the last time. */
@@ -59,7 +59,7 @@ static const struct cli_column new_touched_columns[] = {
 	{ NULL, "new_events", CLI_CELL_COUNT },	     { "kept", "kept", CLI_CELL_MEMORY },
 	{ "touched", "touched", CLI_CELL_MEMORY },   { "given back", "freed", CLI_CELL_MEMORY },
 	{ "page faults", "events", CLI_CELL_COUNT }, { "mean age", "age_ns", CLI_CELL_NS },
-	{ "oldest", "oldest_ns", CLI_CELL_NS },	     CODE_COLUMNS,
+	{ "oldest", "oldest_ns", CLI_CELL_NS },	     CLI_CODE_COLUMNS,
 };
 
 static const struct cli_column new_freed_columns[] = {
@@ -67,7 +67,7 @@ static const struct cli_column new_freed_columns[] = {
 	{ NULL, "new_events", CLI_CELL_COUNT },
 	{ "given back", "freed", CLI_CELL_MEMORY },
 	{ "calls", "events", CLI_CELL_COUNT },
-	CODE_COLUMNS,
+	CLI_CODE_COLUMNS,
 };
 
 static const struct cli_column time_columns[] = {

@@ -6,6 +6,7 @@
  * guards which pages are in use, and the change from full to empty.
  */
 #include <linux/bitmap.h>
+#include <linux/bits.h>
 #include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/io.h>
@@ -26,7 +27,7 @@
 #define COMMAND_LINE "/proc/cmdline"
 #define COMMAND_LINE_MAX SZ_8K
 #define BYTES_MIN SZ_1M
-#define BYTES_MAX (1ull << 40)
+#define BYTES_MAX BIT_ULL(40)
 
 static char *reserved_memory = "kernlens";
 module_param(reserved_memory, charp, 0400);

@@ -2,9 +2,9 @@
 /*
  * Statements that insert a trace into the tables of packaging/clickhouse/schema.sql. Rows of a
  * table are collected for a batch of calls, and written in large statements, each of one line,
- * because old clients end it there. Each row begins with the machine and the trace, and rows that are inserted again
- * replace themselves, so that a load that was cut short is repeated. The row of the table
- * `capture` comes last: what has one is whole.
+ * because old clients end it there. Each row begins with the machine and the trace, and rows that
+ * are inserted again replace themselves, so that a load that was cut short is repeated. The row of
+ * the table `capture` comes last: what has one is whole.
  */
 #include <errno.h>
 #include <string.h>
