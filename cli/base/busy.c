@@ -57,7 +57,7 @@ static bool start_thread(void)
 
 	pthread_mutex_init(&lock, NULL);
 	pthread_cond_init(&changed, NULL);
-	running = cli_start_thread(&thread, run, NULL);
+	running = kl_thread_start(&thread, run, NULL);
 	if (running)
 		pthread_detach(thread);
 	return running;

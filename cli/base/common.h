@@ -4,7 +4,6 @@
 #define KL_CLI_BASE_COMMON_H
 
 #include <jansson.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -94,9 +93,6 @@ bool cli_parse_percent(const char *text, double *percent);
  * @text: such as "READY=1"; sd_notify(3)
  */
 void cli_notify(const char *text);
-
-/* Start a thread that gets no signals: they are for the others. Returns whether it runs. */
-bool cli_start_thread(pthread_t *thread, void *(*run)(void *context), void *context);
 
 /* Time of CLOCK_MONOTONIC, and of CLOCK_REALTIME. */
 uint64_t cli_now_ns(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The clock, threads, and waiting in commands that run until Ctrl-C: the signals that end them are
+ * The clock, and waiting in commands that run until Ctrl-C: the signals that end them are
  * blocked, and taken while they wait, so that none is missed between two waits.
  */
 #include <errno.h>
@@ -17,18 +17,6 @@ static uint64_t read_clock(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-bool cli_start_thread(pthread_t *thread, void *(*run)(void *context), void *context)
-{
-	sigset_t all, before;
-	bool started;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	started = !pthread_create(thread, NULL, run, context);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return started;
 }
 
 uint64_t cli_now_ns(void)

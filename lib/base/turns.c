@@ -80,15 +80,14 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Start a thread that leaves all signals to the others. */
-static bool start(pthread_t *thread, struct turns *turns)
+bool kl_thread_start(pthread_t *thread, void *(*entry)(void *context), void *context)
 {
 	sigset_t all, before;
 	bool started;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	started = !pthread_create(thread, NULL, run, turns);
+	started = !pthread_create(thread, NULL, entry, context);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return started;
 }
@@ -111,7 +110,7 @@ int kl_turns_run(const struct kl_turns_ops *ops, void *context, unsigned int thr
 	pthread_mutex_init(&turns.putting, NULL);
 	pthread_cond_init(&turns.next, NULL);
 	while (started + 1 < threads && started < KL_TURNS_THREADS_MAX &&
-	       start(&thread[started], &turns))
+	       kl_thread_start(&thread[started], run, &turns))
 		started++;
 	run(&turns);
 	for (unsigned int i = 0; i < started; i++)

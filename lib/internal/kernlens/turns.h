@@ -7,6 +7,7 @@
 #ifndef KERNLENS_TURNS_H
 #define KERNLENS_TURNS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 /* More threads than this would wait for the one that takes items. */
@@ -31,6 +32,16 @@ struct kl_turns_ops {
 	void (*work)(void *context, void *item);
 	int (*put)(void *context, void *item);
 };
+
+/**
+ * kl_thread_start - start a thread that gets no signals: they are for the others
+ * @thread: set
+ * @entry: what it runs
+ * @context: passed to it
+ *
+ * Returns whether it runs.
+ */
+bool kl_thread_start(pthread_t *thread, void *(*entry)(void *context), void *context);
 
 /**
  * kl_turns_threads - how many threads to use
