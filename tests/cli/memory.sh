@@ -337,22 +337,38 @@ expect "options of the two kinds" 2
 
 # Growth by code while the process runs, which an ordinary user can see of own processes.
 mkfifo steps
+# Before that, it is this shell, which belongs to root.
+is_growing() {
+	wait_until grep -qx memory-growth "/proc/$growing/comm"
+}
+# has_begun FILE: waits for the output of $watching. On a busy machine, that takes a while.
+has_begun() {
+	local -i n
+	for ((n = 0; n < 9; n++)); do
+		wait_until test -s "$1" && return
+		kill -0 $watching || break
+	done
+	cat live.err
+	return 1
+}
 setpriv --reuid 65534 --regid 65534 --clear-groups -- "$program" slowly <steps >steps.out &
 growing=$!
 exec 8>steps
+check "a program is ready to grow" is_growing
 setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all -- "$kernlens" memory \
 	"$growing" --watch=0.3 --by stack --top 0 --json --name live >live.out 2>live.err 8>&- &
 watching=$!
-# The first document comes after the session has begun; on a busy machine, that takes a while.
-wait_until test -s live.out || wait_until test -s live.out
+check "the first document comes when the session has begun" has_begun live.out
 for step in 1 2 3; do
 	echo >&8
 	wait_until grep -qx $step steps.out
 	sleep 2
 done
 kill -INT $watching
-wait $watching
-check "it ends when the user says so" test $? -eq 0
+ended=0
+wait $watching || ended=$?
+cp live.err err
+check "it ends when the user says so" test $ended -eq 0
 # The last document but one was written while the process ran. Before Linux 6.2, the kernel counts up
 # to 64 pages late.
 jq -s '.[-2]' live.out >out
@@ -373,9 +389,9 @@ check "the parts are the whole" test "$(jq -s '[.[].rows[].new_touched] | add' l
 	"$(jq -s '.[-1].touched' live.out)"
 check "in each, what came is kept or given back" jq -e -s 'length > 10 and all(.[]; .touched == .kept + .freed and
 	([.rows[].kept] | add // 0) == .kept and ([.history.kept[]] | add // 0) == .kept)' live.out
-"$kernlens" memory -p "$growing" --watch=0.2 --no-pager --name again >second.out 2>second.err 8>&- &
+"$kernlens" memory -p "$growing" --watch=0.2 --no-pager --name again >second.out 2>live.err 8>&- &
 watching=$!
-wait_until test -s second.out || wait_until test -s second.out
+check "again" has_begun second.out
 echo >&8
 wait_until grep -qx 4 steps.out
 sleep 1
@@ -384,6 +400,7 @@ check "it ends with the process" wait_until test ! -e "/proc/$watching"
 wait $watching
 check "without an error" test $? -eq 0
 cp second.out out
+cp live.err err
 says out '^ *new +gone +kept +touched +given back +page faults +mean age +oldest +function' "a table"
 says out '^ *(0|[0-9.]+ [KM]iB) +4\.0 MiB +0 +4\.0 MiB +4\.0 MiB +[0-9,]+ .*give_back +memory-growth' "with what is new"
 kl memory --watch=0.2 --by process --json -- "$program"
@@ -395,9 +412,10 @@ page_growth() {
 exec 8<>steps
 "$program" slowly <steps >steps.out 8>&- &
 growing=$!
+check "another is ready" is_growing
 "$kernlens" memory "$growing" --watch=0.3 --by function --name page --html live.html >live.out 2>live.err 8>&- &
 watching=$!
-wait_until test -s live.html || wait_until test -s live.html
+check "a page is written at once" has_begun live.html
 echo >&8
 wait_until grep -qx 1 steps.out
 check "a page is written while it runs" wait_until page_growth '.growth.kept > 6e6 and .process.pid > 0'

@@ -86,7 +86,12 @@ shows "sorted by the total" 'sorted by total'
 first_row() {
 	sed -n 4p "$work/out" | grep -qE "$1"
 }
-becomes "the outermost function is first" first_row '(_start|main|__libc_start)'
+largest_total_first() {
+	sed -n '4,$p' "$work/out" | awk '$2 ~ /%$/ { print $2 + 0 }' >"$work/totals"
+	test "$(wc -l <"$work/totals")" -gt 5 && sort -rnc "$work/totals"
+}
+becomes "the largest total is first" largest_total_first
+becomes "which is an outermost function's" first_row '(_start|main|__libc_start|do_syscall_64|entry_SYSCALL_64)'
 keys p
 shows "by process" "^ +[0-9.]+% +$spinning stack-chain"
 on_row() {
