@@ -496,7 +496,7 @@ KL_ABI_ASSERT(sizeof(struct kl_abi_stack_copy) == 24, "copy of a stack");
 
 /* A file that contains frames. Followed by its path, terminated by a NUL. */
 struct kl_abi_object {
-	__u64 inode;
+	__u64 inode; /* this and `dev` as fstat() of the path returns them */
 	__u32 dev; /* as in fields of format dev */
 	/*
 	 * descriptor to read the file, if the caller may see addresses; the caller closes it; or

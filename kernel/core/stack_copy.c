@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "../compat/file.h"
 #include "reserved.h"
 #include "session.h"
 #include "stack_internal.h"
@@ -245,24 +246,42 @@ static int write_object(const struct kl_abi_object *about, const char *path,
 	return 0;
 }
 
+/*
+ * The inode as fstat() describes it. An overlay gives a file that it has copied the number of the
+ * original, and a mapping from before the copy is not of the file that the path now leads to.
+ */
+static struct kl_abi_object identify(const struct kl_stack_object *object)
+{
+	const struct path *path = kl_file_user_path(object->file);
+	u64 ino = object->inode->i_ino;
+	dev_t dev = object->inode->i_sb->s_dev;
+	struct kstat stat;
+
+	if (d_real_inode(path->dentry) == object->inode &&
+	    !vfs_getattr(path, &stat, STATX_INO, AT_STATX_DONT_SYNC)) {
+		ino = stat.ino;
+		dev = stat.dev;
+	}
+	return (struct kl_abi_object){
+		.inode = ino,
+		.dev = MAJOR(dev) << 20 | MINOR(dev),
+	};
+}
+
 static int give_object(const struct kl_stack_object *object, u32 may, struct kl_abi_stacks *call,
 		       struct kl_error *why)
 {
-	const struct inode *inode = object->inode;
-	struct kl_abi_object about = {
-		.inode = inode->i_ino,
-		.dev = MAJOR(inode->i_sb->s_dev) << 20 | MINOR(inode->i_sb->s_dev),
-	};
+	struct kl_abi_object about = identify(object);
 	char *memory = (char *)__get_free_page(GFP_KERNEL_ACCOUNT), *path;
 	struct file *file = NULL;
 	int error;
 
 	if (!memory)
 		return kl_fail(why, -ENOMEM, "no memory for a path");
-	path = file_path(object->file, memory, PAGE_SIZE);
+	path = d_path(kl_file_user_path(object->file), memory, PAGE_SIZE);
 	/* Its mount has been removed; what is left is its path within its file system. */
 	if ((IS_ERR(path) || !strcmp(path, "/")) && may & KL_MAY_SEE_ALL)
-		path = dentry_path_raw(object->file->f_path.dentry, memory, PAGE_SIZE);
+		path = dentry_path_raw(kl_file_user_path(object->file)->dentry, memory, PAGE_SIZE);
 	about.fd = open_object(object, may, &file);
 	error = write_object(&about, IS_ERR(path) ? "" : path, call, why);
 	if (about.fd >= 0 && error) {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <kernlens/error.h>
@@ -81,7 +82,7 @@ pid_t kl_objects_pid(const struct kl_objects *objects)
 /* ------------------------------------------------------------------- files */
 
 /* Without the right to get a descriptor, open the path, and check that it is the same file. */
-static int open_path(const char *path, uint64_t inode)
+static int open_path(const char *path, const struct kl_abi_object *wanted)
 {
 	int fd = kl_open_regular(path);
 	struct stat about;
@@ -89,7 +90,8 @@ static int open_path(const char *path, uint64_t inode)
 	kl_error_clear();
 	if (fd < 0)
 		return -1;
-	if (!fstat(fd, &about) && about.st_ino == inode)
+	if (!fstat(fd, &about) && about.st_ino == wanted->inode &&
+	    (major(about.st_dev) << 20 | minor(about.st_dev)) == wanted->dev)
 		return fd;
 	close(fd);
 	return -1;
@@ -116,7 +118,7 @@ static int ask_module(struct kl_objects *objects, uint32_t number)
 		object->path = NULL;
 	if (about.fd >= 0 || !object->path)
 		return about.fd;
-	return open_path(object->path, about.inode);
+	return open_path(object->path, &about);
 }
 
 /* Reading the object killed the process. Names alone need less of the file. */

@@ -130,3 +130,22 @@ says out '^        \? caller\+0x' "frame pointers lead on, and are marked"
 save_json generated generated.json
 check "in JSON, too" jq -s -e '.[0].stacks.ustack | (.[0] | has("uncertain") | not) and
 	(map(select(.symbol == "caller"))[0].uncertain)' generated.json
+
+# A file that an overlay has copied to its upper layer when it was opened for writing: ordinary users
+# read it by its path, and must find it the same. The overlay is not where its layers are mounted.
+mkdir -m 755 layers merged
+mkdir -m 777 own
+mount -t tmpfs layers layers
+mkdir -m 755 layers/{lower,upper,work}
+cp "$nap" layers/lower/napping
+mount -t overlay -o lowerdir=layers/lower,upperdir=layers/upper,workdir=layers/work overlay merged
+: >>merged/napping
+kl_nobody record -q -o own/layers -e syscall_entry_clock_nanosleep -v ustack -- merged/napping
+expect "a program that an overlay has copied" 0
+save_json own/layers layers.json
+check "its frames have functions, and none is uncertain" certain layers.json
+check "they are as without an overlay" test "$(functions '.[0].stacks.ustack[3:7]' layers.json)" = \
+	"inner_nap middle outer main"
+check "with its path as its user sees it" jq -s -e --arg path "$work/merged/napping" \
+	'[.[].stacks.ustack[].file] | index($path) != null' layers.json
+umount merged layers
