@@ -11,7 +11,8 @@ struct patches {
 	uint64_t unseen; /* breakpoints that no other patch leads to */
 	uint64_t instructions;
 	uint64_t points; /* whose instruments were seen */
-	uint64_t missing; /* whose instruments were not, except at breakpoints */
+	uint64_t missing; /* whose instruments were not, except in functions with unseen breakpoints */
+	uint64_t behind; /* those in these functions: only the breakpoints' patches lead to them */
 	uint64_t wrong;
 };
 
