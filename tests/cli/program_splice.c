@@ -91,10 +91,21 @@ static void call(unsigned long n)
 		atomic_store(&wrong, 1);
 }
 
+/* Leaves the processors to others, among them the program that instruments this one. */
+static void rest(void)
+{
+	const struct timespec time = { .tv_nsec = 8000000 };
+
+	nanosleep(&time, NULL);
+}
+
 static void *hammer(void *unused)
 {
-	for (unsigned long n = 0; !atomic_load(&over); n++)
+	for (unsigned long n = 0; !atomic_load(&over); n++) {
 		call(n);
+		if (n % 256 == 255)
+			rest();
+	}
 	return unused;
 }
 
@@ -115,10 +126,13 @@ static void *make_threads(void *unused)
 {
 	pthread_t thread;
 
-	for (unsigned long n = 0; !atomic_load(&over); n++)
+	for (unsigned long n = 0; !atomic_load(&over); n++) {
 		if (pthread_create(&thread, NULL, call_once, (void *)n) ||
 		    pthread_join(thread, NULL))
 			atomic_store(&wrong, 2);
+		if (n % 8 == 7)
+			rest();
+	}
 	return unused;
 }
 
@@ -137,9 +151,11 @@ static int fork_one(unsigned long n)
 
 static void *make_children(void *unused)
 {
-	while (!atomic_load(&over))
+	while (!atomic_load(&over)) {
 		if (fork_one(100) || system("true"))
 			atomic_store(&wrong, 3);
+		rest();
+	}
 	return unused;
 }
 
