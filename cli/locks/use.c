@@ -114,7 +114,7 @@ static const struct {
 	[KL_LOCK_SLEEP_SPIN] = { "may sleep:", "the spinlock was taken by" },
 	[KL_LOCK_SLEEP_IRQ] = { "may sleep:", "" },
 	[KL_LOCK_IN_IRQ] = { "taken by", "and by" },
-	[KL_LOCK_INIT_HELD] = { "initialised by", "taken by" },
+	[KL_LOCK_INIT_HELD] = { "initialized by", "taken by" },
 	[KL_LOCK_LONG] = { "taken by", "released by" },
 };
 

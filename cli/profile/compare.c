@@ -43,7 +43,7 @@ static double share(const struct kl_profile_row *row, const struct kl_profile *p
 	return samples ? 100.0 * (double)row->self / (double)samples : 0;
 }
 
-/* Merge neighbours with equal texts. Returns how many are left. */
+/* Merge neighbors with equal texts. Returns how many are left. */
 static size_t merge(struct cli_profile_change *change, size_t n)
 {
 	size_t kept = 0;

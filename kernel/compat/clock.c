@@ -15,7 +15,7 @@ static u32 ns_of_cycle __ro_after_init;
 /**
  * kl_clock_init - choose the clock
  *
- * Context: module initialisation.
+ * Context: module initialization.
  */
 void kl_clock_init(void)
 {

@@ -8,7 +8,7 @@
 #include <kernlens/near.h>
 
 /*
- * Number of insertions, deletions, replacements and exchanges of neighbours that make one name the
+ * Number of insertions, deletions, replacements and exchanges of neighbors that make one name the
  * other (optimal string alignment). Names are cut to KL_NEAR_BYTES.
  */
 unsigned int kl_name_distance(const char *a, const char *b);

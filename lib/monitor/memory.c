@@ -129,7 +129,7 @@ static void assign_runs(struct kl_memory *m)
 	}
 }
 
-/* A run is of one mapping: neighbours may be in the same state. */
+/* A run is of one mapping: neighbors may be in the same state. */
 static int split_run(struct kl_page_runs *runs, size_t at, uint64_t address)
 {
 	struct kl_abi_detail_pages *run;

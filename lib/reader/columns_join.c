@@ -213,7 +213,7 @@ static bool is_once(const struct column *column)
 	return column->width && !column->step && column->mask == ~0ull;
 }
 
-/* Neighbours with one value for all records become one column, which is copied at once. */
+/* Neighbors with one value for all records become one column, which is copied at once. */
 static void merge_columns(struct shape *shape)
 {
 	struct column *last = NULL, *to = shape->first;

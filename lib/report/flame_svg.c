@@ -57,8 +57,8 @@ void kl_svg_add_text(struct kl_buffer *to, const char *text, size_t length)
 	}
 }
 
-/* The same name has the same colour everywhere. */
-static void add_colour(struct kl_buffer *to, const struct kl_flame_node *node)
+/* The same name has the same color everywhere. */
+static void add_color(struct kl_buffer *to, const struct kl_flame_node *node)
 {
 	static const struct {
 		unsigned int hue, hue_span, saturation, light;
@@ -92,7 +92,7 @@ static void draw_node(const struct drawing *d, const struct kl_flame_node *node,
 			 (unsigned long long)node->all, d->unit,
 			 100.0 * (double)node->all / (double)d->total, x, y,
 			 width > 0.4 ? width - 0.2 : width, ROW - 1);
-	add_colour(d->to, node);
+	add_color(d->to, node);
 	kl_buffer_printf(d->to, "\"/><text x=\"%.2f\" y=\"%u\">", x + 3, y + 12);
 	if (width > 4 * LETTER)
 		kl_svg_add_text(d->to, node->name, letters);

@@ -18,11 +18,11 @@
 #define BAR 22
 #define TICKS 10
 
-/* From the bottom to the top of a stack; the colours differ in lightness, too. */
+/* From the bottom to the top of a stack; the colors differ in lightness, too. */
 static const struct {
 	enum kl_run_state state;
 	const char *name;
-	const char *colour;
+	const char *color;
 } shown[] = {
 	{ KL_RUN_RUNNING, "running", "#2a7f3f" },   { KL_RUN_PREEMPTED, "preempted", "#c2410c" },
 	{ KL_RUN_WOKEN, "ready", "#f59e0b" },	    { KL_RUN_BLOCKED, "blocked", "#7c3aed" },
@@ -37,7 +37,7 @@ static void draw_legend(struct kl_buffer *to)
 		kl_buffer_printf(to,
 				 "<rect x=\"%.1f\" y=\"34\" width=\"11\" height=\"11\" "
 				 "fill=\"%s\"/><text x=\"%.1f\" y=\"44\">%s</text>\n",
-				 x, shown[i].colour, x + 15, shown[i].name);
+				 x, shown[i].color, x + 15, shown[i].name);
 		x += 15 + 7.0 * (double)strlen(shown[i].name) + 16;
 	}
 }
@@ -92,7 +92,7 @@ static void draw_row(struct kl_buffer *to, const struct kl_states_counts *counts
 			any = true;
 		}
 		if (any)
-			kl_buffer_printf(to, "\" fill=\"%s\"/>\n", shown[i].colour);
+			kl_buffer_printf(to, "\" fill=\"%s\"/>\n", shown[i].color);
 	}
 	kl_buffer_add_string(to, "</g>\n");
 }

@@ -6,8 +6,8 @@ kl list
 expect "list" 0
 says out '^sched:$'
 says out 'D sched_switch +A CPU switches'
-silent out 'syscall_entry_read ' "system calls are summarised"
-silent out $'\033' "no colours in a pipe"
+silent out 'syscall_entry_read ' "system calls are summarized"
+silent out $'\033' "no colors in a pipe"
 kl list sched,'irq_*'
 silent out '^net:' "a pattern chooses"
 kl list syscall_entry_openat
@@ -39,13 +39,13 @@ says out $'\033\\[1m' "--color always"
 kl_nobody list irq_handler_entry
 says out 'needs CAP_PERFMON' "without privilege the missing capability is named"
 
-# On a terminal: colours and a pager, unless disabled.
+# On a terminal: colors and a pager, unless disabled.
 in_terminal() {
 	script -qec "$1" /dev/null </dev/null
 }
-check "colours on a terminal" \
+check "colors on a terminal" \
 	bash -c "$(declare -f in_terminal); in_terminal 'PAGER=cat $kernlens list sched' | grep -q $'\033'"
-check "NO_COLOR is honoured" \
+check "NO_COLOR is honored" \
 	bash -c "$(declare -f in_terminal); ! in_terminal 'NO_COLOR=1 PAGER=cat $kernlens list sched' | grep -q $'\033'"
 check "a pager on a terminal" \
 	bash -c "$(declare -f in_terminal); in_terminal 'PAGER=\"sed s/^/PAGED/\" $kernlens list sched' | grep -q '^PAGED'"

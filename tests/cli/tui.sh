@@ -291,20 +291,20 @@ for signal in TERM=143 INT=0 SEGV=139; do
 	end
 done
 
-# ------------------------------------------------------------- without colour
-uses_colours() {
+# ------------------------------------------------------------- without color
+uses_colors() {
 	on_terminal capture-pane -e -p -t view | grep -aqE $'\e''\[([0-9;]*;)?[34][0-7]m'
 }
 uses_none() {
-	! uses_colours
+	! uses_colors
 }
 begin 80 24 "$kernlens proc"
 shows "as usual" 'F10Quit'
-becomes "in colours" uses_colours
+becomes "in colors" uses_colors
 end
 begin 80 24 "NO_COLOR=1 $kernlens proc"
 shows "NO_COLOR" 'F10Quit'
-check "no colours" uses_none
+check "no colors" uses_none
 end
 
 # ------------------------------------------------------------ ordinary user

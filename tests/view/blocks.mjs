@@ -55,7 +55,7 @@ const before = await count();
 
 await read(1000);
 check('counts grow in the page', await browser.until(`functions[0].blocks[0].count >= ${before} + 1000`), [before, await count()]);
-check('blocks that ran have the colour', await browser.until(`document.querySelector('[data-block="0"]').classList.contains('counted')`));
+check('blocks that ran have the color', await browser.until(`document.querySelector('[data-block="0"]').classList.contains('counted')`));
 check('others are apart', await evaluate('document.querySelectorAll("#world .block.never").length') > 0);
 check('a block shows its count', Number((await state(0)).replaceAll(',', '')) >= 1000, await state(0));
 check('counts of edges follow', await evaluate(`here.f.ways.some((edge) => edge.derived && edge.count >= 1000 &&

@@ -36,7 +36,7 @@ function edgesOf(f) {
 		.filter((to) => to !== null).map((to) => `${i} ${to}`)).sort();
 }
 
-const wrong = { blocks: [], edges: [], counts: [], colours: [], overlap: [], up: [], names: [] };
+const wrong = { blocks: [], edges: [], counts: [], colors: [], overlap: [], up: [], names: [] };
 
 for (const [index, f] of listing.entries()) {
 	await goTo(`#${index}/0`);
@@ -63,7 +63,7 @@ for (const [index, f] of listing.entries()) {
 		if (state.replaceAll(',', '') !== expected[0])
 			wrong.counts.push([f.function, block, state, expected[0]]);
 		if (!kind.split(' ').includes(expected[1]))
-			wrong.colours.push([f.function, block, kind]);
+			wrong.colors.push([f.function, block, kind]);
 	}
 	for (const [i, { box: a }] of seen.blocks.entries())
 		for (const { box: b } of seen.blocks.slice(i + 1))
@@ -75,7 +75,7 @@ check('names', wrong.names.length === 0, wrong.names);
 check('all blocks are drawn', wrong.blocks.length === 0, wrong.blocks);
 check('all edges are drawn', wrong.edges.length === 0, wrong.edges);
 check('with the counts', wrong.counts.length === 0, wrong.counts);
-check('and colours', wrong.colours.length === 0, wrong.colours);
+check('and colors', wrong.colors.length === 0, wrong.colors);
 check('no block covers another', wrong.overlap.length === 0, wrong.overlap[0]);
 check('edges lead down, but for loops', wrong.up.length === 0, wrong.up);
 

@@ -190,16 +190,16 @@ check('J selects the next one', (await evaluate('mappings[chosen].index')) === 2
 await browser.key('Escape');
 check('Escape closes the panel', await evaluate('byId("side").hidden'));
 
-// The address space: the colour of the cell of each run.
+// The address space: the color of the cell of each run.
 await browser.key('2');
 check('all mappings with pages are drawn', await browser.until(`document.querySelectorAll('.space').length === ${mappings.length} && [...document.querySelectorAll('.space canvas')].every((each) => each.drawn)`));
 const classes = { swapped: 0, zero: 1, huge: 2, shared: 3, written: 4, clean: 5 };
 const classOf = ([, , bits, times, , , order]) => (bits & 1 ? 'swapped' : bits & 4 ? 'zero' : order ? 'huge' : times > 1 ? 'shared' : bits & (BITS.written | BITS.dirty) ? 'written' : 'clean');
-const colours = await evaluate(`(() => {
+const colors = await evaluate(`(() => {
 	const probe = document.createElement('canvas').getContext('2d');
 
 	return [...schemes.state.classes.map(([, name]) => name), 'absent'].map((name) => {
-		probe.fillStyle = colour(name);
+		probe.fillStyle = color(name);
 		probe.fillRect(0, 0, 1, 1);
 		return [...probe.getImageData(0, 0, 1, 1).data].join();
 	});
@@ -217,12 +217,12 @@ for (const [index, mapping] of mappings.entries()) {
 		const [seen, pages] = await pixel(index, each[0] - mapping.page);
 
 		if (pages === 1)
-			check(`a cell that is ${classOf(each)}`, seen === colours[classes[classOf(each)]], [seen, colours, each]);
+			check(`a cell that is ${classOf(each)}`, seen === colors[classes[classOf(each)]], [seen, colors, each]);
 		else
-			check(`a cell of ${pages} pages is paler unless it is full`, seen !== colours[6] && !colours.includes(seen), [seen, each]);
+			check(`a cell of ${pages} pages is paler unless it is full`, seen !== colors[6] && !colors.includes(seen), [seen, each]);
 	}
 }
-check('a cell without a page', (await pixel(0, 31))[0] === colours[6], await pixel(0, 31));
+check('a cell without a page', (await pixel(0, 31))[0] === colors[6], await pixel(0, 31));
 const cell = await evaluate('(() => { const canvas = document.querySelector(\'[data-mapping="1"] canvas\'), box = canvas.getBoundingClientRect(); return [box.left + 3, box.top + 3]; })()');
 
 await browser.mouse('mouseMoved', cell[0], cell[1]);
@@ -230,7 +230,7 @@ check('the pointer shows what a cell is', /^10000000-10001000: 1 of 1 page\n1000
 	.test(await evaluate('byId("tip").textContent')), await evaluate('byId("tip").textContent'));
 for (const name of ['use', 'mappings', 'kind', 'place']) {
 	await evaluate(`(() => { const choice = byId('scheme'); choice.value = '${name}'; choice.dispatchEvent(new Event('change')); })()`);
-	check(`colours by ${name}`, await browser.until("document.querySelector('[data-mapping=\"1\"] canvas').drawn") && (await silent()), browser.errors);
+	check(`colors by ${name}`, await browser.until("document.querySelector('[data-mapping=\"1\"] canvas').drawn") && (await silent()), browser.errors);
 }
 await browser.key('/');
 await evaluate('byId("query").value = "0x10100123"; byId("query").dispatchEvent(new Event("input"))');

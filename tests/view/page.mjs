@@ -128,15 +128,15 @@ if (kept) {
 	check('without its record, which it says', /not in this page/.test(await text()), await text());
 }
 const pixel = await browser.evaluate(`[...canvas.getContext('2d').getImageData(${target.pixel.map(Math.round)}, 1, 1).data]`);
-const colour = await browser.evaluate(`(() => {
+const color = await browser.evaluate(`(() => {
 	const spans = view.selected.track.spans, c = document.createElement('canvas').getContext('2d');
 
-	c.fillStyle = spanColour(view.selected.track, spans.cls[view.selected.i], 0);
+	c.fillStyle = spanColor(view.selected.track, spans.cls[view.selected.i], 0);
 	c.fillRect(0, 0, 1, 1);
 	return [...c.getImageData(0, 0, 1, 1).data];
 })()`);
 
-check('it has the colour of its state', pixel.join() === colour.join(), [pixel, colour]);
+check('it has the color of its state', pixel.join() === color.join(), [pixel, color]);
 const before = await browser.evaluate('[view.from, view.to]');
 
 await browser.evaluate('canvas.focus()');
@@ -216,10 +216,10 @@ const svg = await browser.evaluate(`(() => {
 })()`);
 
 check('the picture as SVG is valid', svg[0] && svg[1] > 30, svg);
-const light = await browser.evaluate("colour('back')");
+const light = await browser.evaluate("color('back')");
 
 await browser.key('l');
-check('L changes between light and dark', (await browser.evaluate("colour('back')")) !== light);
+check('L changes between light and dark', (await browser.evaluate("color('back')")) !== light);
 check('no error until here', browser.errors.length === 0, browser.errors);
 
 // --------------------------------------------------------------------- speed

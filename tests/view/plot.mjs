@@ -89,7 +89,7 @@ for (const key of ['w', 'd', 'a', 's', 'ArrowRight', '+', '-'])
 	await browser.key(key);
 check('keys move and zoom', await evaluate('to - from > 0 && from >= 0 && to <= length && (from > 0 || to < length)'));
 await browser.key('t');
-check('t changes the colours', await evaluate('document.documentElement.classList.contains("dark")'));
+check('t changes the colors', await evaluate('document.documentElement.classList.contains("dark")'));
 check('still no error', browser.errors.length === 0, browser.errors);
 check('nothing is loaded but the page', browser.requests.every((each) => each.startsWith(url) || each.startsWith('data:')), browser.requests);
 

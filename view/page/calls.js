@@ -81,7 +81,7 @@ function visibleCalls(row) {
 	return { found: samples.found, list: from, hold: Math.max(hold, 2 * pixel) };
 }
 
-function callColour(frame) {
+function callColor(frame) {
 	const kernel = frame % 2, hue = hueOf(frame >> 1) % 34 + (kernel ? 196 : 18);
 
 	return `hsl(${hue},${kernel ? 55 : 75}%,${isDark() ? 34 : 72}%)`;
@@ -92,7 +92,7 @@ function drawCall(painter, box, end, y) {
 
 	if (x2 <= GUTTER)
 		return;
-	painter.rect(x1, y, Math.max(0.8, x2 - x1 - 0.6), CALL - 1, callColour(box.frame));
+	painter.rect(x1, y, Math.max(0.8, x2 - x1 - 0.6), CALL - 1, callColor(box.frame));
 	if (x2 - x1 > 5 * LETTER)
 		painter.text(x1 + 2, y + CALL / 2, fit(nameOf(box.frame >> 1), x2 - x1 - 4), isDark() ? '#fff' : '#10151c');
 }
@@ -101,7 +101,7 @@ function drawCall(painter, box, end, y) {
 function drawCalls(painter, row, y) {
 	const visible = visibleCalls(row), whole = openCalls.has(row.calls), boxes = [];
 
-	painter.text(8 + 12 * row.indent, y + 11, `${whole ? '▾' : '▸'} ${row.title}`, colour('dim'));
+	painter.text(8 + 12 * row.indent, y + 11, `${whole ? '▾' : '▸'} ${row.title}`, color('dim'));
 	if (!visible)
 		return;
 	const { found, list, hold } = visible;

@@ -6,7 +6,7 @@ const RULER = 26;
 const LETTER = 6.3;
 const FONT = '11px ui-monospace, Menlo, Consolas, monospace';
 
-const COLOURS = {
+const COLORS = {
 	light: ['#2e9e5b', '#f0a92e', '#d5dae2', '#e0567a', '#9a7bd0', '#d92d20'],
 	dark: ['#3fb972', '#e3a032', '#39424f', '#d9567a', '#9a7bd0', '#f04438'],
 };
@@ -32,22 +32,22 @@ function isDark() {
 	return document.documentElement.classList.contains('dark');
 }
 
-// Colours of the style and of spans, until the theme changes.
-const colours = new Map();
+// Colors of the style and of spans, until the theme changes.
+const colors = new Map();
 
-function colour(name) {
-	let found = colours.get(name);
+function color(name) {
+	let found = colors.get(name);
 
 	if (!found) {
 		found = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-		colours.set(name, found);
+		colors.set(name, found);
 	}
 	return found;
 }
 
 const hues = new Map();
 
-// The same name has the same colour everywhere.
+// The same name has the same color everywhere.
 function hueOf(name) {
 	if (!hues.has(name)) {
 		let hash = 7;
@@ -61,25 +61,25 @@ function hueOf(name) {
 
 const SATURATION = { cpu: 45, syscall: 55, disk: 60 };
 
-function spanColour(track, cls, name) {
-	const states = COLOURS[isDark() ? 'dark' : 'light'];
+function spanColor(track, cls, name) {
+	const states = COLORS[isDark() ? 'dark' : 'light'];
 
 	if (track.kind === 'thread' || cls === 5)
 		return states[cls];
-	track.colours ||= new Map();
-	let found = track.colours.get(name);
+	track.colors ||= new Map();
+	let found = track.colors.get(name);
 
 	if (!found) {
 		found = `hsl(${hueOf(name)},${SATURATION[track.kind] || 35}%,${isDark() ? 48 : 66}%)`;
-		track.colours.set(name, found);
+		track.colors.set(name, found);
 	}
 	return found;
 }
 
-function forgetColours() {
-	colours.clear();
+function forgetColors() {
+	colors.clear();
 	for (const track of tracks)
-		track.colours = null;
+		track.colors = null;
 }
 
 function toX(time) {
@@ -92,7 +92,7 @@ function toTime(x) {
 
 // ------------------------------------------------------------------ painters
 
-// A colour as a pixel of an image: alpha, blue, green, red.
+// A color as a pixel of an image: alpha, blue, green, red.
 const pixels = new Map();
 const probe = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
 
@@ -294,7 +294,7 @@ class Columns {
 				if (this.time[at + k] > this.time[at + cls])
 					cls = k;
 			}
-			painter.column(x, y, height, spanColour(track, cls, this.name[x]),
+			painter.column(x, y, height, spanColor(track, cls, this.name[x]),
 				Math.max(0.25, Math.min(1, busy / whole)));
 		}
 		this.time.fill(0, this.from * CLASSES.length, this.to * CLASSES.length);
@@ -318,7 +318,7 @@ function drawLane(painter, lane, y) {
 		drawDensity(painter, track, y, height);
 	if (!spans) {
 		if (!isDense(track))
-			painter.rect(GUTTER, y, view.width - GUTTER, height, colour('raised'));
+			painter.rect(GUTTER, y, view.width - GUTTER, height, color('raised'));
 		return;
 	}
 	if (columns.width !== view.width)
@@ -348,7 +348,7 @@ function drawDensity(painter, track, y, height) {
 		const n = counts[Math.floor(toTime(x + 0.5) / width)];
 
 		if (n)
-			painter.column(x, y, height, colour('dim'), 0.15 + 0.6 * n / most);
+			painter.column(x, y, height, color('dim'), 0.15 + 0.6 * n / most);
 	}
 	painter.columns(y, height);
 }
@@ -359,10 +359,10 @@ function drawUnread(painter) {
 
 	if (!served || about.complete || windowHas(view.from, view.to) || x >= view.width)
 		return;
-	painter.rect(x, RULER, view.width - x, view.height, colour('dim'), 0.08);
-	painter.rect(x, RULER, 1, view.height, colour('accent'));
+	painter.rect(x, RULER, view.width - x, view.height, color('dim'), 0.08);
+	painter.rect(x, RULER, 1, view.height, color('accent'));
 	painter.text(x + 8, view.height - 14, `not read yet (${Math.round(100 * (about.done || 0) / Math.max(about.ns, 1))}% read); zoom in to read a part at once`,
-		colour('text'));
+		color('text'));
 }
 
 // Steps from value to value, between the least and the greatest; in a pixel, from its least to its
@@ -395,9 +395,9 @@ function drawCurve(painter, lane, y) {
 		top[x] = toY(most);
 		low[x] = toY(least);
 	}
-	painter.curve(y, height, colour('accent'), top, low);
+	painter.curve(y, height, color('accent'), top, low);
 	painter.text(GUTTER + 4, y + 7, `${showValue(points.most, counter.unit)}${counter.thinned ? ', thinned out' : ''}`,
-		colour('dim'));
+		color('dim'));
 }
 
 function drawSpan(painter, lane, y, i, x, width) {
@@ -406,11 +406,11 @@ function drawSpan(painter, lane, y, i, x, width) {
 	const merged = spans.count[i] > 1;
 
 	painter.rect(x, y, Math.max(width - (width > 3 ? 0.6 : 0), instant ? 1.6 : 0.8), height,
-		spanColour(track, spans.cls[i], spans.name[i]), merged ? 0.6 : 1);
+		spanColor(track, spans.cls[i], spans.name[i]), merged ? 0.6 : 1);
 	if (height < 10)
 		return;
 	if (track.kind === 'mark') {
-		painter.text(x + 4, y + height / 2 + 0.5, nameOf(spans.name[i]).slice(0, 60), colour('text'));
+		painter.text(x + 4, y + height / 2 + 0.5, nameOf(spans.name[i]).slice(0, 60), color('text'));
 		return;
 	}
 	if (width < 4 * LETTER || (track.kind === 'thread' && spans.cls[i] === 0 && width < 60))
@@ -435,21 +435,21 @@ function drawRow(painter, row, y) {
 		return;
 	}
 	if (row.members) {
-		painter.rect(0, y, view.width, row.height, colour('raised'));
-		painter.text(8, y + row.height / 2, `${row.open ? '\u25be' : '\u25b8'} ${row.title}`, colour('text'));
+		painter.rect(0, y, view.width, row.height, color('raised'));
+		painter.text(8, y + row.height / 2, `${row.open ? '\u25be' : '\u25b8'} ${row.title}`, color('text'));
 		if (!row.open && row.members.length && row.members[0].lanes.length)
 			drawLane(painter, { ...row.members[0].lanes[0], height: 10 }, y + 6);
 		return;
 	}
 	if (row.calls !== undefined) {
 		drawCalls(painter, row, y);
-		painter.rect(0, y + row.height - 0.5, view.width, 0.5, colour('line'));
+		painter.rect(0, y + row.height - 0.5, view.width, 0.5, color('line'));
 		return;
 	}
-	painter.text(8 + 12 * row.indent, y + 12, fit(row.title, GUTTER - 16 - 12 * row.indent), colour('text'));
+	painter.text(8 + 12 * row.indent, y + 12, fit(row.title, GUTTER - 16 - 12 * row.indent), color('text'));
 	for (const lane of row.lanes)
 		(lane.counter ? drawCurve : drawLane)(painter, lane, y + lane.y);
-	painter.rect(0, y + row.height - 0.5, view.width, 0.5, colour('line'));
+	painter.rect(0, y + row.height - 0.5, view.width, 0.5, color('line'));
 }
 
 // A round step that leaves room for its labels.
@@ -466,28 +466,28 @@ function drawTicks(painter) {
 		const x1 = Math.max(GUTTER, toX(tableShown.from)), x2 = Math.min(view.width, toX(tableShown.to));
 
 		if (x2 >= x1)
-			painter.rect(x1, RULER - 4, Math.max(2, x2 - x1), 4, colour('accent'), 0.5);
+			painter.rect(x1, RULER - 4, Math.max(2, x2 - x1), 4, color('accent'), 0.5);
 	}
 	for (const time of search ? search.times : []) {
 		const x = toX(time);
 
 		if (x >= GUTTER && x < view.width)
-			painter.rect(x, 0, 1, 5, COLOURS.light[3]);
+			painter.rect(x, 0, 1, 5, COLORS.light[3]);
 	}
 }
 
 function drawRuler(painter) {
 	const step = rulerStep();
 
-	painter.rect(0, 0, view.width, RULER, colour('raised'));
-	painter.text(8, RULER / 2, `${showTime(view.to - view.from)} shown`, colour('dim'));
+	painter.rect(0, 0, view.width, RULER, color('raised'));
+	painter.text(8, RULER / 2, `${showTime(view.to - view.from)} shown`, color('dim'));
 	for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step) {
 		const x = toX(time);
 
-		painter.rect(x, RULER - 6, 1, 6, colour('dim'));
-		painter.text(x + 4, RULER / 2, showPoint(time, step), colour('dim'));
+		painter.rect(x, RULER - 6, 1, 6, color('dim'));
+		painter.text(x + 4, RULER / 2, showPoint(time, step), color('dim'));
 	}
-	painter.rect(0, RULER - 1, view.width, 1, colour('line'));
+	painter.rect(0, RULER - 1, view.width, 1, color('line'));
 }
 
 // Where a track is on the picture, or null.
@@ -505,10 +505,10 @@ function drawOver(painter, top) {
 	drawBands(painter, top);
 
 	if (mark && !many && mark.time >= view.from && mark.time <= view.to)
-		painter.rect(toX(mark.time) - 0.5, RULER - 8, 1, view.height, colour('accent'));
+		painter.rect(toX(mark.time) - 0.5, RULER - 8, 1, view.height, color('accent'));
 
 	if (range)
-		painter.rect(toX(range[0]), RULER, toX(range[1]) - toX(range[0]), view.height, colour('accent'), 0.16);
+		painter.rect(toX(range[0]), RULER, toX(range[1]) - toX(range[0]), view.height, color('accent'), 0.16);
 	for (const arrow of view.arrows) {
 		const from = placeOf(arrow.from.track, top), to = placeOf(arrow.to.track, top);
 
@@ -517,8 +517,8 @@ function drawOver(painter, top) {
 		const x1 = toX(arrow.from.time), x2 = toX(arrow.to.time);
 		const y1 = from.y + from.height / 2, y2 = to.y + to.height / 2;
 
-		painter.line(x1, y1, x2, y2, colour('accent'));
-		painter.rect(x2 - 3, y2 - 3, 6, 6, colour('accent'));
+		painter.line(x1, y1, x2, y2, color('accent'));
+		painter.rect(x2 - 3, y2 - 3, 6, 6, color('accent'));
 	}
 	if (!selected || !selected.track.spans)
 		return;
@@ -530,20 +530,20 @@ function drawOver(painter, top) {
 	const x2 = Math.min(view.width, toX(spans.end[selected.i]));
 
 	if (x2 >= GUTTER && x1 <= view.width)
-		painter.frame(x1 - 1, place.y - 1, Math.max(x2 - x1, 2) + 2, place.height + 2, colour('accent'));
+		painter.frame(x1 - 1, place.y - 1, Math.max(x2 - x1, 2) + 2, place.height + 2, color('accent'));
 }
 
 function paint(painter) {
 	const top = scroller.scrollTop;
 
-	painter.rect(0, 0, view.width, view.height, colour('back'));
+	painter.rect(0, 0, view.width, view.height, color('back'));
 	for (const row of rows) {
 		const y = row.top - top + RULER;
 
 		if (y + row.height >= RULER && y <= view.height)
 			drawRow(painter, row, y);
 	}
-	painter.rect(GUTTER - 1, RULER, 1, view.height, colour('line'));
+	painter.rect(GUTTER - 1, RULER, 1, view.height, color('line'));
 	drawOver(painter, top);
 	drawUnread(painter);
 	drawRuler(painter);

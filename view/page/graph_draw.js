@@ -108,7 +108,7 @@ const counted = functions.some((f) => f.counted);
 const isCounted = (f) => (page.served ? !!f.armed?.blocks.length : counted);
 
 // Up to 100, for as many executions as the block that is executed most: not in proportion, so that
-// what is seldom executed can still be told apart.
+// what is seldom executed can still be distinguished.
 const heat = (f, count) => Math.round(100 * (count / f.most) ** 0.4);
 
 function classOf(block) {

@@ -93,9 +93,9 @@ function headingText(machine) {
 }
 
 function drawHeading(painter, row, y) {
-	painter.rect(0, y, view.width, row.height, colour('line'));
-	painter.text(8, y + row.height / 2, `${closedMachines.has(row.machine) ? '\u25b8' : '\u25be'} ${row.title}`, colour('text'));
-	painter.text(GUTTER + 4, y + row.height / 2, headingText(row.machine), colour('dim'));
+	painter.rect(0, y, view.width, row.height, color('line'));
+	painter.text(8, y + row.height / 2, `${closedMachines.has(row.machine) ? '\u25b8' : '\u25be'} ${row.title}`, color('text'));
+	painter.text(GUTTER + 4, y + row.height / 2, headingText(row.machine), color('dim'));
 }
 
 // The mark, or what is selected: a moment of one machine. At the others it was somewhere in a band.
@@ -110,6 +110,6 @@ function drawBands(painter, top) {
 		const x1 = Math.max(GUTTER, toX(from)), x2 = Math.min(view.width, toX(to)), y = row.top - top + RULER;
 
 		if (x2 >= x1 && y + row.height >= RULER && y <= view.height)
-			painter.rect(x1, y, Math.max(1, x2 - x1), row.height, colour('accent'), row.machine === of ? 1 : 0.14);
+			painter.rect(x1, y, Math.max(1, x2 - x1), row.height, color('accent'), row.machine === of ? 1 : 0.14);
 	}
 }

@@ -409,7 +409,7 @@ window.addEventListener('keydown', (event) => {
 
 function toggleTheme() {
 	document.documentElement.classList.toggle('dark');
-	forgetColours();
+	forgetColors();
 	requestDraw();
 }
 

@@ -18,13 +18,13 @@ function memory(bytes) {
 
 // Addresses can have 64 bits, and numbers of pages are exact.
 const address = (page) => `${page.toString(16)}000`;
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const inRam = (run) => run.length > 3;
 const endOf = (run) => run[0] + run[1];
 
-// ------------------------------------------------------------- colours of pages
+// ------------------------------------------------------------- colors of pages
 
-// Each has classes with a name and a colour, and finds the class of a run.
+// Each has classes with a name and a color, and finds the class of a run.
 const schemes = {
 	state: {
 		classes: [['swapped', 'swapped'], ['page of zeros', 'zero'], ['huge', 'huge'], ['shared', 'shared'],
@@ -111,7 +111,7 @@ function cellsOf(mapping, order, of, n) {
 	return { sums, cells };
 }
 
-function cellColour(sums, at, n, pages, tints) {
+function cellColor(sums, at, n, pages, tints) {
 	let most = 0, all = 0;
 
 	for (let i = 0; i < n; i++) {
@@ -126,13 +126,13 @@ function draw(canvas, mapping) {
 	const { classes, of } = schemes[scheme], columns = canvas.columns, size = 2 ** canvas.order;
 	const { sums, cells } = cellsOf(mapping, canvas.order, of, classes.length);
 	const ratio = devicePixelRatio || 1, lines = Math.ceil(cells / columns), context = canvas.getContext('2d');
-	const tints = classes.map(([, name]) => colour(name)), absent = colour('absent');
+	const tints = classes.map(([, name]) => color(name)), absent = color('absent');
 
 	canvas.width = Math.min(columns, cells) * CELL * ratio;
 	canvas.height = lines * CELL * ratio;
 	context.scale(ratio, ratio);
 	for (let i = 0; i < cells; i++) {
-		const pages = Math.min(size, mapping.pages - i * size), tint = cellColour(sums, i, classes.length, pages, tints);
+		const pages = Math.min(size, mapping.pages - i * size), tint = cellColor(sums, i, classes.length, pages, tints);
 
 		[context.fillStyle, context.globalAlpha] = tint || [absent, 1];
 		context.fillRect(i % columns * CELL, Math.floor(i / columns) * CELL, CELL - 1, CELL - 1);
@@ -212,7 +212,7 @@ function spaceOf(mapping, width, observer) {
 
 function schemeChoice() {
 	const names = { state: 'state', use: 'use', mappings: 'number of mappings', kind: 'kind', place: 'memory node and zone' };
-	const choice = make('select', { id: 'scheme', 'aria-label': 'colour by' }, ...Object.entries(names).map(([key, name]) =>
+	const choice = make('select', { id: 'scheme', 'aria-label': 'color by' }, ...Object.entries(names).map(([key, name]) =>
 		make('option', { value: key }, name)));
 
 	choice.value = scheme;
@@ -220,7 +220,7 @@ function schemeChoice() {
 		scheme = choice.value;
 		redraw();
 	});
-	return make('div', { class: 'choices' }, make('label', {}, 'colour by ', choice));
+	return make('div', { class: 'choices' }, make('label', {}, 'color by ', choice));
 }
 
 function spacePage() {
@@ -315,7 +315,7 @@ function framesMap() {
 	context.scale(ratio, ratio);
 	context.font = '9px monospace';
 	context.textBaseline = 'top';
-	const [there, absent, dim] = ['written', 'absent', 'dim'].map(colour);
+	const [there, absent, dim] = ['written', 'absent', 'dim'].map(color);
 
 	lines.forEach(([line, { pages, zone, node }], y) => {
 		context.fillStyle = dim;

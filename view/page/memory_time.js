@@ -22,7 +22,7 @@ function spark(values) {
 		make('path', { d: `M${points.join('L')}` }));
 }
 
-// Curves with one axis. @at: seconds of each value; @curves: [name, colour, values]. Stairs: the value
+// Curves with one axis. @at: seconds of each value; @curves: [name, color, values]. Stairs: the value
 // is of the time before it.
 function plot(title, at, curves, { spell = memory, bars = false } = {}) {
 	const { width, height, left, right, top, bottom } = PLOT, first = at[0], last = at.at(-1) > first ? at.at(-1) : first + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What there is: tracks, variables, threads and records. In a file, all of it is in the page; a served
+// What the page shows: tracks, variables, threads and records. In a file, all of it is in the page; a served
 // page requests an overview of the trace, which grows while the server reads, and windows: parts of
 // it with all spans.
 

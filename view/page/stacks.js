@@ -44,7 +44,7 @@ function boxOf(node, all, total, zoomTo) {
 		title: `${frameName(node)}: ${amount(node.n)}, ${(100 * node.n / total).toFixed(1)}%`,
 		onclick: () => zoomTo(node), onkeydown: (event) => event.key === 'Enter' && zoomTo(node) }, frameName(node));
 
-	label.style.background = node.frame < 0 ? colour('raised') : `hsl(${hue},${kernel ? 55 : 75}%,${isDark() ? 34 : 72}%)`;
+	label.style.background = node.frame < 0 ? color('raised') : `hsl(${hue},${kernel ? 55 : 75}%,${isDark() ? 34 : 72}%)`;
 	const children = [...node.children.values()].filter((child) => child.n >= BOX_LEAST * all).sort((a, b) => b.n - a.n);
 
 	return make('div', { class: 'box' }, label, make('div', { class: 'kids' }, ...children.map((child) => {

@@ -112,7 +112,7 @@ static u8 zone_of(const struct page *page)
 	}
 }
 
-/* The number is not reversible, so the caller does not learn which pages are neighbours in RAM. */
+/* The number is not reversible, so the caller does not learn which pages are neighbors in RAM. */
 static u64 page_id(unsigned long pfn)
 {
 	static siphash_key_t key __read_mostly;

@@ -9,7 +9,7 @@
 
 struct kl_flame;
 
-/* What a frame represents; determines its colour. */
+/* What a frame represents; determines its color. */
 enum kl_flame_kind {
 	KL_FLAME_TASK,
 	KL_FLAME_USER,

@@ -11,7 +11,7 @@
  * struct kl_near - search for the name that is nearest to another
  * @name: the name that is not known, cut to fit
  * @distance: of @best, or the smallest that is too far: in insertions, deletions, replacements
- *            and exchanges of neighbouring characters
+ *            and exchanges of neighboring characters
  * @best: the nearest name offered so far; NULL: none is near
  */
 struct kl_near {

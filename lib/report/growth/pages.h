@@ -23,7 +23,7 @@ struct kl_growth_page {
 };
 
 /**
- * struct kl_growth_block - 512 neighbouring pages
+ * struct kl_growth_block - 512 neighboring pages
  * @first: number of the first
  * @page: KL_GROWTH_BLOCK_PAGES of them
  */

@@ -52,7 +52,7 @@ static void name_row(const struct kl_growth *g, struct kl_growth_row *to,
 	memcpy(to->comm, row->task.comm, sizeof(to->comm));
 }
 
-/* Rows with the same key are neighbours after sorting. */
+/* Rows with the same key are neighbors after sorting. */
 static int compare_keys(const struct kl_growth_row *x, const struct kl_growth_row *y,
 			enum kl_growth_key key)
 {

@@ -30,7 +30,7 @@ static const struct {
 				"may sleep with interrupts disabled, or in an interrupt" },
 	[KL_LOCK_IN_IRQ] = { "in_irq",
 			     "taken in interrupts, and elsewhere while these are enabled" },
-	[KL_LOCK_INIT_HELD] = { "init_held", "initialised while it is held" },
+	[KL_LOCK_INIT_HELD] = { "init_held", "initialized while it is held" },
 	[KL_LOCK_LONG] = { "long", "held for longer than the limit" },
 };
 

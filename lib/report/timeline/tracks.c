@@ -148,7 +148,7 @@ static int merge(struct kl_timeline *t, struct kl_span *to, const struct kl_span
 	return 0;
 }
 
-/* Merge neighbours that are shorter than the resolution, and as near to each other. */
+/* Merge neighbors that are shorter than the resolution, and as near to each other. */
 static int merge_track(struct kl_timeline *t, struct kl_track *track)
 {
 	const uint64_t least = t->counts.resolution_ns;

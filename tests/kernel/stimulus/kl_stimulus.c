@@ -181,7 +181,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 
 	fire_some(s, KLS_TIMER);
 	/*
-	 * With one CPU there is no neighbour, so the timer, which comes at any point, sends the
+	 * With one CPU there is no neighbor, so the timer, which comes at any point, sends the
 	 * NMI.
 	 */
 	if (plan.nmi_every && hweight64(plan.cpus) == 1)
@@ -194,7 +194,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-static struct source *neighbour(struct source *s)
+static struct source *neighbor(struct source *s)
 {
 	u32 id = s->id;
 
@@ -222,7 +222,7 @@ static void fire_and_disturb(struct source *s, u64 n)
 		local_bh_enable();
 	}
 	if (is_due(n, plan.nmi_every) && hweight64(plan.cpus) > 1)
-		send_nmi(neighbour(s));
+		send_nmi(neighbor(s));
 }
 
 static int run_source(void *data)

@@ -22,7 +22,7 @@ enum kls_context {
 	KLS_SOFTIRQ = 1, /* tasklet, raised by the thread and by the timer */
 	KLS_IRQ_WORK = 2, /* interrupt, raised during the bursts of tasks and softirqs */
 	KLS_TIMER = 3, /* timer interrupt, at any point of the others */
-	KLS_NMI = 4, /* sent by the neighbour's thread or by the timer */
+	KLS_NMI = 4, /* sent by the neighbor's thread or by the timer */
 	KLS_CONTEXTS = 5,
 };
 

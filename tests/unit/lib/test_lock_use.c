@@ -349,7 +349,7 @@ static void test_order(void)
 	call_at("f", "__mutex_init", A, 0);
 	take("g", "mutex_lock", B);
 	take("g", "mutex_lock", A);
-	unit_check(faults_are(""), "a lock that is initialised again is another one");
+	unit_check(faults_are(""), "a lock that is initialized again is another one");
 	begin();
 	take("f", "mutex_lock", A);
 	take("f", "mutex_lock", B);

@@ -116,7 +116,7 @@ static void changes(void)
 	unit_check(change_is(&c, 0, 0, 0, 0, 0), "nothing");
 }
 
-/* Frames of runs that are neighbours, mapped twice, or in another zone. */
+/* Frames of runs that are neighbors, mapped twice, or in another zone. */
 static void ranges(void)
 {
 	struct kl_abi_detail_pages run[] = {

@@ -2,7 +2,7 @@
 #
 # Unit tests of the library. Uses BUILD, CC, CFLAGS and lib/lib.mk; adds to
 # UNIT_TESTS. Each is built twice, with -asan under the address and
-# undefined-behaviour sanitizers.
+# undefined-behavior sanitizers.
 #
 #   lib-schema   tables, metadata written, parsed and damaged, patterns, clock
 #   lib-trace    directories written, read, damaged, and read by babeltrace 1 and 2

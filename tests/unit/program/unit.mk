@@ -3,7 +3,7 @@
 # Tests of kernel/core/program*.c in user space. Uses BUILD, CC, CFLAGS; adds to UNIT_TESTS.
 #
 #   program-unit        rules, operations, random expressions and operations
-#   program-unit-asan   the same with the address and undefined-behaviour sanitizers
+#   program-unit-asan   the same with the address and undefined-behavior sanitizers
 
 PROGRAM_SOURCES := $(wildcard kernel/core/program*.c tests/unit/program/*.c)
 PROGRAM_HEADERS := $(wildcard kernel/core/program*.h tests/unit/program/*.h) \

@@ -4,10 +4,10 @@
 #
 #   ring-unit           rules, interrupts at every operation, readers at every step
 #   ring-instructions   rules, interrupts at every machine instruction
-#   ring-unit-asan      ring-unit with the address and undefined-behaviour sanitizers
+#   ring-unit-asan      ring-unit with the address and undefined-behavior sanitizers
 #   ring-stress         threads and signals, 5 s
 #   ring-stress-tsan    the same with the thread sanitizer, shorter
-#   ring-stress-asan    the same with the address and undefined-behaviour sanitizers
+#   ring-stress-asan    the same with the address and undefined-behavior sanitizers
 
 RING_SOURCES := $(wildcard kernel/ring/*.c)
 RING_UNIT := $(addprefix tests/unit/ring/,bench.c rules.c nesting.c reading.c main.c)

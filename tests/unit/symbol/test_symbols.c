@@ -99,7 +99,7 @@ static void test_bitfields(const struct kl_btf *btf, const char *kernel)
 			   wait.bits == 1 && first.bits == 1 && !before.bits &&
 			   first.bit_offset >= before.bit_offset + 32 &&
 			   wait.bit_offset > first.bit_offset && wait.bit_offset < after.bit_offset,
-		   kernel_test("bitfields lie between their neighbours", kernel));
+		   kernel_test("bitfields lie between their neighbors", kernel));
 }
 
 static void test_prototypes(const struct kl_btf *btf, const char *kernel)

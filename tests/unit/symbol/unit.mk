@@ -2,7 +2,7 @@
 #
 # Unit tests of lib/symbol. Uses BUILD, CC, CFLAGS, CACHE, KERNELS and lib/lib.mk;
 # adds to UNIT_TESTS. Each is built twice, with -asan under the address and
-# undefined-behaviour sanitizers.
+# undefined-behavior sanitizers.
 #
 #   lib-names        functions and lines of programs, damaged files, names of C++ and Rust
 #   lib-symbols      BTF of each kernel against the compiler, damaged BTF, kallsyms
