@@ -4,8 +4,8 @@
 # act in their order.
 
 libc=$(ldd "$(command -v python3)" | awk '$1 == "libc.so.6" { print $3 }')
-sleeps='import time
-for i in range(10): time.sleep(0.05)'
+sleeps='import ctypes
+for i in range(10): ctypes.CDLL(None).usleep(50000)'
 
 # ---------------------------------------------------------------- rules in order
 # The first rule sees what the second has set at the call before.

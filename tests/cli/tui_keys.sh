@@ -281,6 +281,9 @@ shows "htop" 'Mem\[.*[0-9.]+[MG]/[0-9.]+[MG]\]'
 keys '\' s l e e p e r Enter
 shows "has the sleeper" "^ *$one "
 theirs=$(used)
+# Before version 3.3, htop did not count shared memory as used.
+! htop --version | grep -qE '^htop ([012]|3\.[0-2])\.' ||
+	theirs=$(awk -v used="$theirs" '/^Shmem:/ { print used + $2 / 1024 }' /proc/meminfo)
 theirs_of_it=$(sizes)
 end
 begin 120 40 "$kernlens proc"
