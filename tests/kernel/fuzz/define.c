@@ -402,10 +402,51 @@ void op_start_stop(void)
 	me->successes += !ioctl(fd, commands[below(5)], 0);
 }
 
+/* Some sessions are in the reserved memory, if there is any and the user may have it. */
+int begin_session(int fd, struct kl_abi_session *params)
+{
+	struct kl_abi_session kept = *params;
+	int error = -1;
+
+	if (one_in(4)) {
+		kept.flags = KL_SESSION_KEEP;
+		if (one_in(4))
+			kept.blocks = kept.blocks_max = 0;
+		error = TRY(fd, KL_IOC_SESSION, kept);
+	}
+	if (error)
+		error = TRY(fd, KL_IOC_SESSION, *params);
+	else
+		*params = kept;
+	if (!error)
+		common->session_newest = params->id;
+	return error;
+}
+
+u32 reserved_blocks(void)
+{
+	struct kl_abi_session params = { .size = sizeof(params),
+					 .block_bytes = 4096,
+					 .flags = KL_SESSION_KEEP };
+	int fd = open_device(O_RDWR), error = fd < 0 ? -1 : ioctl(fd, KL_IOC_SESSION, &params);
+
+	if (fd >= 0)
+		close(fd);
+	return error ? 0 : params.blocks;
+}
+
+void check_reserved(u32 before)
+{
+	u32 left = reserved_blocks();
+
+	if (before)
+		tap_result(left == before, "and the reserved memory",
+			   "%u blocks fit, %u did before", left, before);
+}
+
 int make_session(int fd)
 {
 	struct kl_abi_session params = { .size = sizeof(params) };
-	int error;
 
 	params.mode = below(2);
 	params.block_bytes = 4096u << below(4);
@@ -414,10 +455,7 @@ int make_session(int fd)
 	snprintf(params.name, sizeof(params.name), "fuzz %u", below(100));
 	if (one_in(30))
 		memset(params.name, 'a', sizeof(params.name));
-	error = TRY(fd, KL_IOC_SESSION, params);
-	if (!error)
-		common->session_newest = params.id;
-	return error;
+	return begin_session(fd, &params);
 }
 
 void op_session(void)

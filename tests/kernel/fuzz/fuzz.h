@@ -158,6 +158,11 @@ u32 make_program(int fd, bool puts);
 u32 variable_at(u32 i);
 
 /* define.c */
+int begin_session(int fd, struct kl_abi_session *params);
+/* Blocks of a session that gets all of the reserved memory; 0 without such memory. */
+u32 reserved_blocks(void);
+/* All of it must be free again. */
+void check_reserved(u32 before);
 int make_session(int fd);
 u32 make_events(int fd, u32 program);
 void make_variables(int fd, u32 program);

@@ -557,6 +557,7 @@ int main(int argc, char **argv)
 	long before[MEMORY_LINES] = {}, missing;
 	bool guided;
 	int reached, least;
+	u32 reserved;
 
 	if (argc > 1 && !strcmp(argv[1], "--set-user-id"))
 		return set_user_id_main(argc - 1, argv + 1);
@@ -574,6 +575,7 @@ int main(int argc, char **argv)
 	seed *= 1000003;
 	printf("# seed %llu\n", (unsigned long long)seed / 1000003);
 	prepare();
+	reserved = reserved_blocks();
 	guided = strcmp(common->device, KL_DEVICE_PATH) && guide_open(common->device + 5);
 	run_alone();
 	/* Memory that the kernel caches once such things have happened at all is not a loss. */
@@ -585,6 +587,7 @@ int main(int argc, char **argv)
 	missing = missing_kib(before);
 	tap_result(missing < 48 << 10, "the memory has come back", "%ld KiB are missing", missing);
 	tap_result(is_nothing_charged(), "and what the module had charged", "some is left");
+	check_reserved(reserved);
 	reached = guide_report();
 	if (guided)
 		tap_result(reached >= least * 10, "blocks of the module were reached",

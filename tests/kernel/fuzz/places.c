@@ -92,11 +92,10 @@ void op_places(void)
 
 	if (fd < 0)
 		return;
-	if (TRY(fd, KL_IOC_SESSION, params)) {
+	if (begin_session(fd, &params)) {
 		close(fd);
 		return;
 	}
-	common->session_newest = params.id;
 	events.n = define(event, one_in(2) ? make_program(fd, true) : 0);
 	events.event = (u64)(uintptr_t)event;
 	if (one_in(3))

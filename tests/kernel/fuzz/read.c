@@ -229,16 +229,18 @@ void op_news(void)
 
 void op_proc(void)
 {
-	static const char *const files[] = { "processes",  "figures",	 "latency",
-					     "top_cpu",	   "top_memory", "top_io",
-					     "top_faults", "limits",	 "." };
+	static const char *const files[] = { "processes",  "figures", "latency",    "top_cpu",
+					     "top_memory", "top_io",  "top_faults", "limits",
+					     ".",	   "kept" };
 	char path[120];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%s/%s", common->device + 5, files[below(9)]);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%s/%s", common->device + 5, files[below(10)]);
+	fd = open(path, (one_in(3) ? O_RDWR : O_RDONLY) | O_CLOEXEC);
 	if (fd < 0)
 		return;
+	if (one_in(4))
+		me->successes += write(fd, "forget\n", one_in(2) ? 7 : below(8)) > 0;
 	for (u32 n = 1 + below(4); n && read(fd, room, one_in(3) ? 100 : 16384) > 0; n--)
 		me->successes++;
 	if (one_in(3))

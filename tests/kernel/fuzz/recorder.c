@@ -481,11 +481,10 @@ void op_recorder(void)
 	if (fd < 0)
 		return;
 	snprintf(params.name, sizeof(params.name), "recorder %u", below(100));
-	if (TRY(fd, KL_IOC_SESSION, params)) {
+	if (begin_session(fd, &params)) {
 		close(fd);
 		return;
 	}
-	common->session_newest = params.id;
 	set_up(fd, purpose, &rules, &defined, &awaited);
 	write_maskset(fd, MASKSET, purpose, rules, defined);
 	write_maskset(fd, MASKSET + 1, below(PURPOSES), rules, defined);
