@@ -76,6 +76,7 @@ class Proxy:
         self.to = to
         self.rate = 0  # bytes a second; 0: as fast as they come
         self.held = False
+        self.passed = 0  # bytes
         self.pairs = []
         self.lock = threading.Lock()
         self.listener = socket.create_server(('127.0.0.1', 0))
@@ -110,6 +111,7 @@ class Proxy:
                     if not data:
                         return
                     others[end].sendall(data)
+                    self.passed += len(data)
                     if self.rate:
                         time.sleep(len(data) / self.rate)
         except (OSError, ValueError):
