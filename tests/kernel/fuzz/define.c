@@ -423,7 +423,7 @@ int begin_session(int fd, struct kl_abi_session *params)
 	return error;
 }
 
-u32 reserved_blocks(void)
+static u32 try_reserved(void)
 {
 	struct kl_abi_session params = { .size = sizeof(params),
 					 .block_bytes = 4096,
@@ -433,6 +433,19 @@ u32 reserved_blocks(void)
 	if (fd >= 0)
 		close(fd);
 	return error ? 0 : params.blocks;
+}
+
+u32 reserved_blocks(void)
+{
+	u32 before = 0, blocks = try_reserved();
+
+	/* The first session leaves an anchor; the memory of each comes back when it is torn down. */
+	while (blocks != before) {
+		before = blocks;
+		sleep_ms(500);
+		blocks = try_reserved();
+	}
+	return blocks;
 }
 
 void check_reserved(u32 before)
