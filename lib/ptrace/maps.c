@@ -80,16 +80,17 @@ const struct kl_mapping *kl_maps_at(const struct kl_maps *maps, uint64_t address
 }
 
 /*
- * Find a file's mapping by inode and device. On stacked file systems the device may be another one,
- * so compare the path, too.
+ * Find a file's mapping by inode and device. On stacked file systems both may be those of the file
+ * below; then compare the path. What is in the mapping is compared before it is changed.
  */
 const struct kl_mapping *kl_maps_of(const struct kl_maps *maps, const struct kl_tracer_file *file)
 {
 	for (size_t i = 0; i < maps->n; i++) {
 		const struct kl_mapping *m = &maps->map[i];
 
-		if (m->runs && m->inode == file->inode &&
-		    (m->device == file->device || !strcmp(m->name, file->path)) &&
+		if (m->runs &&
+		    (m->device == file->device ? m->inode == file->inode :
+						 !strcmp(m->name, file->path)) &&
 		    file->offset >= m->offset && file->offset - m->offset < m->end - m->begin)
 			return m;
 	}
