@@ -337,7 +337,7 @@ expect "options of the two kinds" 2
 
 # Growth by code while the process runs, which an ordinary user can see of own processes.
 mkfifo steps
-# Before that, it is this shell, which belongs to root.
+# is_growing: waits until $growing executes the program; before that, it is this shell, which is root's.
 is_growing() {
 	wait_until grep -qx memory-growth "/proc/$growing/comm"
 }
@@ -391,7 +391,7 @@ check "in each, what came is kept or given back" jq -e -s 'length > 10 and all(.
 	([.rows[].kept] | add // 0) == .kept and ([.history.kept[]] | add // 0) == .kept)' live.out
 "$kernlens" memory -p "$growing" --watch=0.2 --no-pager --name again >second.out 2>live.err 8>&- &
 watching=$!
-check "again" has_begun second.out
+check "so does the first table" has_begun second.out
 echo >&8
 wait_until grep -qx 4 steps.out
 sleep 1
