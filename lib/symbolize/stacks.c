@@ -21,6 +21,19 @@
 
 #define BUFFER_BYTES (256u << 10)
 
+/**
+ * struct unplaced - a trace none of whose files was known when it was fetched
+ * @bytes: its size
+ * @wait: how many calls of kl_stack_collect() lie between two tries
+ * @due: the call that tries again
+ */
+struct unplaced {
+	uint32_t id;
+	uint32_t bytes;
+	uint64_t wait;
+	uint64_t due;
+};
+
 struct kl_stack_collector {
 	struct kl_session *session;
 	struct kl_stacks *stacks;
@@ -32,8 +45,10 @@ struct kl_stack_collector {
 	struct kl_objects *objects;
 	struct kl_jit *jit;
 	struct kl_unwinder *unwinder;
-	uint32_t *unplaced; /* traces whose files were not known yet */
+	struct unplaced *unplaced;
 	size_t n_unplaced, unplaced_room;
+	uint64_t calls; /* of kl_stack_collect() */
+	uint64_t wait; /* of a trace that is found to be unplaced */
 	uint8_t *buffer;
 };
 
@@ -113,16 +128,23 @@ static void name_kernel(struct kl_stack_collector *c, struct kl_frame *frame, bo
 
 /* ---------------------------------------------------------------- traces */
 
-static int note_unplaced(struct kl_stack_collector *c, uint32_t id)
+static int add_unplaced(struct kl_stack_collector *c, const struct unplaced *trace)
 {
-	uint32_t *grown =
+	struct unplaced *grown =
 		kl_array_grow(c->unplaced, c->n_unplaced, &c->unplaced_room, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
 	c->unplaced = grown;
-	grown[c->n_unplaced++] = id;
+	grown[c->n_unplaced++] = *trace;
 	return 0;
+}
+
+static int note_unplaced(struct kl_stack_collector *c, uint32_t id, size_t bytes)
+{
+	const struct unplaced trace = { id, (uint32_t)bytes, c->wait, c->calls + c->wait };
+
+	return add_unplaced(c, &trace);
 }
 
 static unsigned int count_frames(const struct kl_abi_stack *about)
@@ -223,29 +245,28 @@ static int take_trace(struct kl_stack_collector *c, const uint8_t *at, size_t *b
 	*bytes = sizeof(about) + read_user_trace(c, &about, at, &trace);
 	stack.flags = trace.about.flags;
 	placed = name_user_frames(c, &trace, &stack);
-	if (!placed && note_unplaced(c, about.id))
+	if (!placed && note_unplaced(c, about.id, *bytes))
 		return -ENOMEM;
 	return kl_stacks_add(c->stacks, &stack);
 }
 
-/* Fetch the traces from @first on that fit. Returns their number, and advances @first. */
-static int fetch(struct kl_stack_collector *c, uint32_t *first, unsigned int most)
+/* Fetch the traces from @first on that fit in @room. Returns their number, and advances @first. */
+static int fetch(struct kl_stack_collector *c, uint32_t *first, uint32_t room)
 {
 	struct kl_abi_stacks call = {
 		.what = KL_STACKS_TRACES,
 		.first = *first,
 		.buffer = (uintptr_t)c->buffer,
-		.bytes = BUFFER_BYTES,
+		.bytes = room,
 	};
 	int ret = kl_session_stacks(c->session, &call);
 	const uint8_t *at = c->buffer;
-	unsigned int n = call.n < most ? call.n : most;
 
 	if (ret)
 		return ret;
-	if (n)
+	if (call.n)
 		look_at_symbols(c);
-	for (unsigned int i = 0; i < n; i++) {
+	for (unsigned int i = 0; i < call.n; i++) {
 		size_t bytes;
 
 		ret = take_trace(c, at, &bytes);
@@ -255,27 +276,36 @@ static int fetch(struct kl_stack_collector *c, uint32_t *first, unsigned int mos
 	}
 	*first = call.first;
 	kl_stacks_set_no_room(c->stacks, call.no_room);
-	return (int)n;
+	return (int)call.n;
 }
 
-/* Retry files that were unknown because the program was changing its mappings. */
+/*
+ * Retry files that were unknown because the program was changing its mappings. They may never be
+ * known: the code is in no file, or the process has exited. So each wait is twice the last one; the
+ * final call, which wants lines, tries all.
+ */
 static int fetch_unplaced(struct kl_stack_collector *c)
 {
+	struct unplaced *traces = c->unplaced;
 	size_t n = c->n_unplaced;
-	uint32_t *ids = c->unplaced;
 	int ret = 0;
 
 	c->unplaced = NULL;
 	c->n_unplaced = 0;
 	c->unplaced_room = 0;
 	for (size_t i = 0; i < n && ret >= 0; i++) {
-		uint32_t first = ids[i];
+		uint32_t first = traces[i].id;
 
-		ret = fetch(c, &first, 1);
-		if (!c->lines && ids[i] < c->next_lines)
-			c->next_lines = ids[i];
+		if (!c->lines && traces[i].due > c->calls) {
+			ret = add_unplaced(c, &traces[i]);
+			continue;
+		}
+		c->wait = 2 * traces[i].wait;
+		ret = fetch(c, &first, traces[i].bytes);
+		if (!c->lines && traces[i].id < c->next_lines)
+			c->next_lines = traces[i].id;
 	}
-	free(ids);
+	free(traces);
 	return ret < 0 ? ret : 0;
 }
 
@@ -285,10 +315,12 @@ int kl_stack_collect(struct kl_stack_collector *c, bool lines)
 	int ret, n = 0;
 
 	c->lines = lines;
+	c->calls++;
 	kl_jit_update(c->jit);
 	ret = fetch_unplaced(c);
+	c->wait = 1;
 	while (!ret) {
-		ret = fetch(c, next, UINT32_MAX);
+		ret = fetch(c, next, BUFFER_BYTES);
 		if (ret <= 0)
 			break;
 		n += ret;

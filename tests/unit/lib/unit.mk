@@ -37,6 +37,7 @@
 #   lib-stack    stack traces as text, round trip, cut and damaged
 #   lib-jit      maps of compiled code: read, growing, damaged, another's
 #   lib-address  names of addresses, and they and stack traces in BER, damaged
+#   lib-collect  stack traces whose files are found late, or never
 #   lib-program  blocks of programs: syntax, files intact and damaged
 #   lib-path     paths through functions: random graphs and walks
 #   lib-edge     counts from the fewest counters, on the same
@@ -46,7 +47,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest crash pack pack_hostile place variables print strace profile why why_later reports report_devices clocks locks lock_use memory growth filter tlv ber maskset reader record stack jit address watch metrics http set program path \
+LIB_TEST_NAMES := config schema trace manifest crash pack pack_hostile place variables print strace profile why why_later reports report_devices clocks locks lock_use memory growth filter tlv ber maskset reader record stack collect jit address watch metrics http set program path \
 	edge hostile folder fleet
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
