@@ -14,16 +14,19 @@
 #include "../base/output.h"
 #include "../session/recording.h"
 #include "print.h"
+#include "watch.h"
 
 enum {
 	KEY_FROM = CLI_KEY_OWN,
 	KEY_TO,
 	KEY_LEAST,
 	KEY_FORCE,
+	KEY_WATCH,
 };
 
 #define SECOND_NS 1000000000ull
 #define LEAST_DEFAULT 1.0
+#define WATCH_NS (5 * SECOND_NS)
 
 /* What an explanation is made from. */
 #define EVENTS "sched_switch,sched_waking,sched_process_fork,sched_process_exit,mark"
@@ -42,6 +45,7 @@ enum {
 static const struct cli_option options[] = {
 	{ 'p', "pid", "PID", "a running process or thread; with -i, one of the trace" },
 	{ 'F', "frequency", "HZ", "say what runs, from samples per second and CPU (none)" },
+	{ KEY_WATCH, "watch", "[=SECONDS]", "print while it runs, at this interval (5); no trace" },
 	{ CLI_KEY_DURATION, "duration", "SECONDS", "stop after this time" },
 	{ CLI_KEY_BUFFER, "buffer", "SIZE", "buffer size per CPU, such as 512K or 16M (4M)" },
 	{ CLI_KEY_NAME, "name", "NAME", "name of the session, for other commands" },
@@ -68,12 +72,14 @@ struct point {
  * struct why_run - a run of the command
  * @tid: the thread to explain; 0: the command
  * @hz: samples per second; 0: none
+ * @interval_ns: --watch; 0: not given
  */
 struct why_run {
 	struct cli_recording recording;
 	const char *input;
 	int32_t tid;
 	uint64_t hz;
+	uint64_t interval_ns;
 	struct point from;
 	struct point to;
 	double least;
@@ -100,17 +106,13 @@ static struct kl_why *read_trace(struct why_run *wr, struct kl_trace *trace, uin
 	struct kl_item item;
 
 	while (!error && kl_trace_next(trace, &item) > 0) {
-		if (item.kind == KL_ITEM_LOSS) {
-			/* Ticks that were late are not missed. */
-			if (item.loss->kind != KL_LOSS_UNSEEN)
-				*lost += item.loss->records;
-			continue;
+		if (item.kind == KL_ITEM_EVENT) {
+			if (!*first_ns)
+				*first_ns = item.event->ns;
+			look_for_mark(&wr->from, item.event);
+			look_for_mark(&wr->to, item.event);
 		}
-		if (!*first_ns)
-			*first_ns = item.event->ns;
-		look_for_mark(&wr->from, item.event);
-		look_for_mark(&wr->to, item.event);
-		error = kl_why_add(why, item.event);
+		error = cli_why_add(why, &item, lost);
 	}
 	if (!error)
 		return why;
@@ -138,18 +140,6 @@ static int resolve(struct point *point, uint64_t first_ns, uint64_t otherwise)
 	return CLI_OK;
 }
 
-/* Index of the last task with the ID, or -1. */
-static ssize_t find_task(struct kl_why *why, int32_t tid)
-{
-	size_t n;
-	const struct kl_why_task *tasks = kl_why_tasks(why, &n);
-
-	for (size_t i = n; i--;)
-		if (tasks[i].tid == tid)
-			return (ssize_t)i;
-	return -1;
-}
-
 static int explain(struct why_run *wr, const struct kl_trace *trace, struct kl_why *why,
 		   uint64_t first_ns, uint64_t lost)
 {
@@ -157,23 +147,24 @@ static int explain(struct why_run *wr, const struct kl_trace *trace, struct kl_w
 				  .lost = lost,
 				  .interrupts = kl_why_knows_interrupts(why),
 				  .boot_id = kl_trace_about(trace)->boot_id };
-	ssize_t task = find_task(why, wr->tid);
+	size_t task;
+	bool found = kl_why_find(why, wr->tid, &task);
 	struct kl_why_node *node;
 	int status;
 
-	if (task < 0 && !wr->input)
+	if (!found && !wr->input)
 		return cli_error(-ENOENT,
 				 "%d has not run; if it sleeps, kernlens latency -p %d says what it "
 				 "waits for",
 				 wr->tid, wr->tid);
-	if (task < 0)
+	if (!found)
 		return cli_error(-ENOENT, "the trace has no switches or wakeups of %d", wr->tid);
 	status = resolve(&wr->from, first_ns, 0);
 	if (!status)
 		status = resolve(&wr->to, first_ns, UINT64_MAX);
 	if (status)
 		return status;
-	node = kl_why_explain(why, (size_t)task, wr->from.ns, wr->to.ns);
+	node = kl_why_explain(why, task, wr->from.ns, wr->to.ns);
 	if (!node)
 		return cli_library_error(-errno, NULL);
 	report.node = node;
@@ -231,6 +222,13 @@ static void take_option(struct why_run *wr, const struct cli_parser *parser, int
 	case 'i':
 		wr->input = parser->arg;
 		break;
+	case KEY_WATCH:
+		wr->interval_ns = WATCH_NS;
+		if (parser->arg)
+			cli_take_seconds(parser, "--watch", &wr->interval_ns);
+		if (!wr->interval_ns)
+			cli_usage_error(parser->command, "--watch: the interval cannot be 0");
+		break;
 	case KEY_LEAST:
 		if (!cli_parse_percent(parser->arg, &wr->least))
 			cli_usage_error(parser->command, "--least: \"%s\" is not a percentage",
@@ -266,6 +264,10 @@ static void check_options(struct why_run *wr, struct cli_parser *parser)
 	if (wr->input && (parser->n_words || wr->recording.output))
 		cli_usage_error(parser->command, "-i explains a trace; it cannot be used with -o "
 						 "or a command");
+	if (wr->interval_ns && (wr->input || wr->recording.output || wr->from.text || wr->to.text))
+		cli_usage_error(parser->command,
+				"--watch keeps no trace; it cannot be used with -i, "
+				"-o, --from or --to");
 	if (!wr->input && !wr->tid && !parser->n_words)
 		cli_usage_error(parser->command, "a command or -p PID is required");
 }
@@ -317,8 +319,16 @@ static int exec_why(const struct cli_command *self, int argc, char **argv)
 	if (parser.n_words)
 		select->words = parser.words;
 	status = choose(wr);
-	if (!status)
+	if (!status && wr->interval_ns) {
+		struct cli_why_watch watch = { .recording = &wr->recording,
+					       .tid = wr->tid,
+					       .interval_ns = wr->interval_ns,
+					       .least = wr->least };
+
+		status = cli_why_watch(&watch);
+	} else if (!status) {
 		status = cli_recording_run(&wr->recording, print, wr);
+	}
 	free(wr);
 	return status;
 }
@@ -329,10 +339,12 @@ const struct cli_command_ops cmd_why = {
 	.text = "Shows where the wall time of a command or a process went: running, waiting for a\n"
 		"CPU, or waiting for something, and then what was behind that: the tasks, timers\n"
 		"and devices that ended each wait, and what these had waited for. The results go\n"
-		"to stderr; with -i, to stdout.\n"
+		"to stderr; with -i, to stdout. With --watch, the time of each interval is\n"
+		"explained while it runs, on stdout, in memory that does not grow.\n"
 		"\n"
 		"  kernlens why -- make\n"
 		"  kernlens why -p 1234 --duration 5\n"
+		"  kernlens why -p 1234 --watch\n"
 		"  kernlens why -o trace -- ./program; kernlens why --from begin --to end trace\n",
 	.exec = exec_why,
 };

@@ -49,7 +49,7 @@ static char *in_words(const struct cli_why *why, const struct kl_why_node *node)
 	case KL_WHY_FUNCTION:
 		return cli_format("in %s", cli_clean_text(node->text, strlen(node->text)));
 	default:
-		return cli_format("unknown");
+		return cli_format("%s", *node->text ? node->text : "unknown");
 	}
 }
 
@@ -149,7 +149,9 @@ static char *cause_of(const struct cli_why *why, const struct kl_why_node *leaf,
 		text = cli_format("%s stopped", task);
 		break;
 	default:
-		text = cli_format("unknown");
+		text = *leaf->text ?
+			       cli_format("%s still waiting (%s)", task, reason ? reason : "") :
+			       cli_format("unknown");
 	}
 	free(task);
 	return text;

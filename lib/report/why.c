@@ -11,12 +11,6 @@
 
 #define CPUS_MAX (1u << 16)
 
-/* Key: thread ID + 1. @number: index of the thread + 1; 0: new */
-struct number {
-	uint64_t key;
-	uint64_t number;
-};
-
 /* ------------------------------------------------------------------- threads */
 
 /* Returns its index, or KL_WHY_NO_TASK if there is no memory. */
@@ -37,12 +31,15 @@ static uint32_t add_thread(struct kl_why *why, int32_t tid, uint64_t ns)
 /* The thread that has an ID now; @fresh: it has just been created. */
 static struct kl_why_thread *thread_of(struct kl_why *why, int64_t tid, uint64_t ns, bool fresh)
 {
-	struct number *entry = kl_hash_get(&why->by_tid, (uint64_t)(uint32_t)tid + 1);
+	struct kl_why_number *entry = kl_hash_get(&why->by_tid, (uint64_t)(uint32_t)tid + 1);
 	uint32_t index;
 
 	if (!entry)
 		return NULL;
 	if (!entry->number || fresh) {
+		/* The trace may have lost the end of an earlier thread with this ID. */
+		if (entry->number && !why->thread[entry->number - 1].is.end_ns)
+			why->thread[entry->number - 1].is.end_ns = ns;
 		index = add_thread(why, (int32_t)tid, fresh ? ns : why->first_ns);
 		if (index == KL_WHY_NO_TASK)
 			return NULL;
@@ -375,7 +372,7 @@ struct kl_why *kl_why_create(const struct kl_schema *schema)
 	}
 	why->schema = schema;
 	choose(why);
-	why->by_tid.size = sizeof(struct number);
+	why->by_tid.size = sizeof(struct kl_why_number);
 	why->kstack = kl_schema_find_variable(schema, "kstack");
 	why->ustack = kl_schema_find_variable(schema, "ustack");
 	why->wchan = kl_schema_find_variable(schema, "wchan");
@@ -417,6 +414,22 @@ int kl_why_add(struct kl_why *why, const struct kl_event *event)
 		why->first_ns = event->ns;
 	why->last_ns = event->ns;
 	return add ? add(why, event) : 0;
+}
+
+bool kl_why_find(const struct kl_why *why, int32_t tid, size_t *task)
+{
+	const struct kl_why_number *entry = kl_hash_find(&why->by_tid, (uint64_t)(uint32_t)tid + 1);
+
+	if (!entry || !entry->number)
+		return false;
+	*task = entry->number - 1;
+	return true;
+}
+
+void kl_why_advance(struct kl_why *why, uint64_t ns)
+{
+	if (ns > why->last_ns)
+		why->last_ns = ns;
 }
 
 const struct kl_why_task *kl_why_tasks(struct kl_why *why, size_t *count)

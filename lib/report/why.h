@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The timelines of tasks and CPUs: why.c collects them, why_explain.c walks them. */
+/*
+ * The timelines of tasks and CPUs: why.c and why_later.c collect them, why_explain.c walks them,
+ * why_forget.c drops their beginnings.
+ */
 #ifndef KL_LIB_REPORT_WHY_H
 #define KL_LIB_REPORT_WHY_H
 
@@ -118,6 +121,18 @@ struct kl_why_cpu {
 	struct kl_why_cause sender;
 };
 
+/* Who is to be asked about a packet or a work item. @key: its address */
+struct kl_why_request {
+	uint64_t key;
+	struct kl_why_cause by;
+};
+
+/* Key: thread ID + 1. @number: index of the thread + 1; 0: new */
+struct kl_why_number {
+	uint64_t key;
+	uint64_t number;
+};
+
 struct kl_why;
 typedef int (*kl_why_add_fn)(struct kl_why *why, const struct kl_event *event);
 
@@ -186,6 +201,12 @@ static inline uint32_t kl_why_index(const struct kl_why *why, const struct kl_wh
 {
 	return (uint32_t)(thread - why->thread);
 }
+
+/*
+ * The number of elements of an array, in order of time, that begin at @ns or before. Their first
+ * member is the time.
+ */
+size_t kl_why_count_until(const void *array, size_t n, size_t size, uint64_t ns);
 
 /* Choose what adds interrupts, packets, work items and ticks (why_later.c). */
 void kl_why_choose_later(struct kl_why *why);

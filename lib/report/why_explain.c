@@ -121,8 +121,7 @@ static void sort(struct kl_why_node *node)
 
 /* ---------------------------------------------------------------------- times */
 
-/* Number of elements that begin at a time or before. Their first member is the time. */
-static size_t count_until(const void *array, size_t n, size_t size, uint64_t ns)
+size_t kl_why_count_until(const void *array, size_t n, size_t size, uint64_t ns)
 {
 	size_t low = 0, high = n;
 
@@ -141,7 +140,7 @@ static size_t count_until(const void *array, size_t n, size_t size, uint64_t ns)
 /* The segment of a thread at a time; the first one before that. */
 static size_t segment_at(const struct kl_why_thread *thread, uint64_t ns)
 {
-	size_t n = count_until(thread->segment, thread->n, sizeof(*thread->segment), ns);
+	size_t n = kl_why_count_until(thread->segment, thread->n, sizeof(*thread->segment), ns);
 
 	return n ? n - 1 : 0;
 }
@@ -152,7 +151,7 @@ static int explain_runnable(const struct kl_why *why, const struct kl_why_segmen
 			    uint64_t from, uint64_t to, struct kl_why_node *node)
 {
 	const struct kl_why_cpu *cpu = segment->cpu < why->n_cpus ? &why->cpu[segment->cpu] : NULL;
-	size_t at = cpu ? count_until(cpu->turn, cpu->n, sizeof(*cpu->turn), from) : 0;
+	size_t at = cpu ? kl_why_count_until(cpu->turn, cpu->n, sizeof(*cpu->turn), from) : 0;
 	int error = 0;
 
 	if (!at)
@@ -210,7 +209,7 @@ static const char *comm_at(const struct kl_why_thread *thread, uint64_t ns)
 /* The work item that a thread executed at a time, or NULL. */
 static const struct kl_why_work *work_at(const struct kl_why_thread *thread, uint64_t ns)
 {
-	size_t n = count_until(thread->work, thread->n_works, sizeof(*thread->work), ns);
+	size_t n = kl_why_count_until(thread->work, thread->n_works, sizeof(*thread->work), ns);
 	const struct kl_why_work *work = n ? &thread->work[n - 1] : NULL;
 
 	return work && (!work->end_ns || work->end_ns >= ns) ? work : NULL;
@@ -284,6 +283,8 @@ static int explain_wait(struct kl_why *why, const struct kl_why_thread *thread, 
 
 	if (!sleep)
 		return -ENOMEM;
+	if (!wait->by.ns && at + 1 == thread->n)
+		return leaf(sleep, KL_WHY_UNKNOWN, KL_WHY_NOT_OVER, from, to);
 	if (wait->by.kind == KL_WHY_TASK && is_in_vain(thread, at))
 		sleep->uncertain_ns += to - from;
 	return explain_cause(why, &wait->by, from, to, sleep, depth);
@@ -297,7 +298,7 @@ static int explain_running(const struct kl_why_thread *thread, uint64_t from, ui
 {
 	struct kl_why_node *running = part(node, KL_WHY_RUNNING, "", from, to);
 	const struct kl_why_sample *sample = thread->sample;
-	size_t at = count_until(sample, thread->n_samples, sizeof(*sample), from);
+	size_t at = kl_why_count_until(sample, thread->n_samples, sizeof(*sample), from);
 	int error = running ? 0 : -ENOMEM;
 
 	for (; !error && at < thread->n_samples && sample[at].ns <= to; at++)

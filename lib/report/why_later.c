@@ -17,12 +17,6 @@
 #define IN_SOFTIRQ 1
 #define IN_IRQ 2
 
-/* Who is to be asked about a packet or a work item. @key: its address */
-struct request {
-	uint64_t key;
-	struct kl_why_cause by;
-};
-
 /* -------------------------------------------------------------------- causes */
 
 /* Without the variable, what began and ended on the CPU says it. The idle task wakes none. */
@@ -194,11 +188,11 @@ int kl_why_leave_interrupts(struct kl_why *why, const struct kl_event *event)
 /* ------------------------------------------------------------------- packets */
 
 /* The request that an event is about; NULL without an error: the event does not have it. */
-static struct request *request_of(struct kl_hash *requests, const struct kl_event *event,
-				  const char *field, int *error)
+static struct kl_why_request *request_of(struct kl_hash *requests, const struct kl_event *event,
+					 const char *field, int *error)
 {
 	struct kl_value address;
-	struct request *request;
+	struct kl_why_request *request;
 
 	*error = 0;
 	if (kl_event_field(event, field, &address) || !address.number)
@@ -226,7 +220,7 @@ static bool is_loopback(const struct kl_event *event)
 static int send_packet(struct kl_why *why, const struct kl_event *event)
 {
 	const struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
-	struct request *request;
+	struct kl_why_request *request;
 	int error;
 
 	if (!cpu)
@@ -243,7 +237,7 @@ static int send_packet(struct kl_why *why, const struct kl_event *event)
 static int receive_packet(struct kl_why *why, const struct kl_event *event)
 {
 	struct kl_why_cpu *cpu = kl_why_cpu(why, event->cpu);
-	struct request *request;
+	struct kl_why_request *request;
 	int error;
 
 	if (!cpu)
@@ -265,7 +259,7 @@ static int receive_packet(struct kl_why *why, const struct kl_event *event)
 static int queue_work(struct kl_why *why, const struct kl_event *event)
 {
 	int error;
-	struct request *request = request_of(&why->works, event, "work", &error);
+	struct kl_why_request *request = request_of(&why->works, event, "work", &error);
 
 	return request ? kl_why_cause_of(why, event, &request->by) : error;
 }
@@ -286,7 +280,7 @@ static int begin_work(struct kl_why *why, const struct kl_event *event)
 	struct kl_why_work *grown = thread ? kl_array_grow(thread->work, thread->n_works,
 							   &thread->works_room, sizeof(*grown)) :
 					     NULL;
-	struct request *request;
+	struct kl_why_request *request;
 	int error;
 
 	if (!grown)

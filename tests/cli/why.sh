@@ -90,6 +90,18 @@ json "for one that runs" '[.task.parts[] | select(.text == "pipe") | .parts[] | 
 	.parts[] | select(.kind == "running").ns] | add > 2e8'
 kl why -p $writer --duration 1 --json
 json "and one that is busy" '[.task.parts[] | select(.kind | test("^runn")).ns] | add > 8e8'
+before=$(cut -d ' ' -f 1 /proc/$writer/schedstat)
+kl why -p $writer --watch=0.5 --duration 2 --json
+ran=$(($(cut -d ' ' -f 1 /proc/$writer/schedstat) - before))
+expect "while it runs" 0
+check "each interval is explained" jq -se 'length >= 3 and all(.[1:-1][]; .task.ns > 4e8)' "$work/out"
+check "all of it, once" jq -se 'all(.[].task; . as $t | ($t.ns == ([$t.parts[].ns] | add)))' "$work/out"
+check "one after the other" jq -se '[.[].end_ns] | . == (sort | unique)' "$work/out"
+check "it ran no longer than the kernel says ($ran ns)" jq -se --argjson ran $ran \
+	'[.[].task.parts[] | select(.kind == "running").ns] | add | . <= $ran and . > 0.5 * $ran' "$work/out"
+kl why -p $reader --watch=0.5 --duration 2 --json
+check "who waits for it" jq -se '[.[].task.parts[] | select(.text == "pipe") | .parts[] | select(.text == "bash") |
+	.parts[] | select(.kind == "running").ns] | add > 4e8' "$work/out"
 kill $writer
 wait $reader
 bash -c 'for i in {1..30}; do sleep 0.1; done' &
@@ -105,7 +117,33 @@ sleep 0.2
 kl why -p $sleeper --duration 0.3
 expect "one that only sleeps" 1
 says err "$sleeper has not run; if it sleeps, kernlens latency -p $sleeper says" "is referred to latency"
+kl why -p $sleeper --watch=0.2 --duration 0.5
+expect "one that only sleeps, while it does" 0
+says out "^[0-9:]{8} $sleeper has not run; kernlens latency -p $sleeper says" "is referred to latency, too"
 kill $sleeper
+kl why --watch=1 --json -- sh -c 'sleep 3.5; exit 4'
+expect "a command, while it runs" 4
+check "what it waits for is not known yet" jq -se '.[1].task.parts | length == 1 and .[0].text == "child" and
+	.[0].parts == [.[0].parts[0]] and .[0].parts[0].kind == "unknown" and .[0].parts[0].text == "not over"' "$work/out"
+check "but afterwards" jq -se '[.[-1].task | recurse(.parts[]) | select(.text == "child") | .parts[] |
+	select(.text == "sleep") | .parts[].parts[] | select(.kind == "timer").ns] | add > 0' "$work/out"
+kl why --watch=0.5 -- sleep 1.2
+says out '^[0-9]{2}:[0-9]{2}:[0-9]{2} sleep/[0-9]+: [0-9.]+ m?s$' "each has a head with the time"
+says out '^[ 0-9.]+% +[0-9.]+ ms +not over$' "waits may go on"
+says out '^[ 0-9.]+%  sleep still waiting \(nanosleep\)$' "in words"
+silent err . "all of it goes to the output"
+kl why -F 200 --watch=0.5 --json -- sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done'
+check "which functions ran" jq -se '[.[].task | recurse(.parts[]) | select(.kind == "function" and .ns > 0 and
+	(.text | test("\\("))).ns] | length > 3 and add > 1e8' "$work/out"
+kl_nobody why --watch=0.5 -- sh -c 'sleep 1'
+expect "an ordinary user's command" 0
+says out '^[0-9:]{8} sh/' "is explained while it runs"
+check "no trace is left behind" test -z "$(ls -A "$TMPDIR")"
+kl why --watch=0 -- true
+expect "an interval of 0" 2
+kl why --watch -o kept -- true
+expect "while it runs, and a trace" 2
+says err 'keeps no trace' "is refused"
 kl why --json -- python3 -c '
 import threading
 lock = threading.Lock()

@@ -48,7 +48,7 @@ const WHY_TEXTS = {
 	idle: () => 'no task: it was waking up',
 	stopped: () => 'stopped',
 	function: (node) => `in ${node.text}`,
-	unknown: () => 'unknown',
+	unknown: (node) => node.text || 'unknown',
 };
 
 // Where a cause is in the picture: the thread that did it, when it did so for longest.

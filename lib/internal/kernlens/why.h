@@ -14,6 +14,9 @@
 
 struct kl_why;
 
+/* Text of a node of kind KL_WHY_UNKNOWN: the wait has not ended. */
+#define KL_WHY_NOT_OVER "not over"
+
 /* What a node of the explanation stands for. */
 enum kl_why_kind {
 	KL_WHY_TASK, /* a task, by command name; its time is that of its children */
@@ -105,6 +108,24 @@ void kl_why_destroy(struct kl_why *why);
 int kl_why_add(struct kl_why *why, const struct kl_event *event);
 
 /**
+ * kl_why_advance - note that nothing else has happened up to a time
+ * @why: timelines
+ * @ns: wall time, such as that of reading a session that still runs
+ */
+void kl_why_advance(struct kl_why *why, uint64_t ns);
+
+/**
+ * kl_why_forget - drop what happened before a time, so that timelines can go on for days
+ * @why: timelines
+ * @ns: wall time
+ *
+ * What tasks, CPUs and work items were doing at that time is kept; time from then on is explained
+ * as before. Tasks that had exited are dropped, and the indices of others change. Returns 0 or
+ * -ENOMEM; the timelines are valid in any case.
+ */
+int kl_why_forget(struct kl_why *why, uint64_t ns);
+
+/**
  * kl_why_tasks - the tasks of the trace
  * @why: timelines
  * @count: out: their number
@@ -112,6 +133,16 @@ int kl_why_add(struct kl_why *why, const struct kl_event *event);
  * Returns an array in the order of their appearance, valid until the next call of a function.
  */
 const struct kl_why_task *kl_why_tasks(struct kl_why *why, size_t *count);
+
+/**
+ * kl_why_find - the latest task with a thread ID
+ * @why: timelines
+ * @tid: thread ID
+ * @task: out: its index among kl_why_tasks()
+ *
+ * Returns false if there is none.
+ */
+bool kl_why_find(const struct kl_why *why, int32_t tid, size_t *task);
 
 /**
  * kl_why_knows_interrupts - are wakeups by interrupts distinguished from those by tasks?

@@ -200,7 +200,8 @@ static void test_doubt(void)
 	change(100, 0, MAIN, SLEEPS, OTHER);
 	change(1000, 0, OTHER, RUNS, HELPER);
 	node = explain(MAIN, 0, 1000);
-	unit_check(us_of(part(part(node, KL_WHY_WAIT, NULL), KL_WHY_UNKNOWN, "")) == 900,
+	unit_check(us_of(part(part(node, KL_WHY_WAIT, NULL), KL_WHY_UNKNOWN, KL_WHY_NOT_OVER)) ==
+			   900,
 		   "a wait that does not end");
 	kl_why_node_destroy(node);
 	unit_check(!explain(CHILD, 0, 1000), "a task that is not in the trace");

@@ -17,6 +17,7 @@
 #   lib-strace   system calls, signals and exits as strace prints them
 #   lib-profile  samples by function, object, task and CPU; trees of calls
 #   lib-why      where the time of a task went: waits, chains, CPUs, doubts
+#   lib-why_forget  what is explained is the same after timelines have forgotten what was before
 #   lib-why_later  what is behind wakeups: interrupts, disks, packets, work items, system calls
 #   lib-reports  waits for CPUs, states of tasks, histograms, with damage and bounds
 #   lib-report_devices  the same for disks, interrupts, memory and the network
@@ -47,7 +48,7 @@
 #   lib-record   directories of recordings, keys and buckets of rules
 #   lib-bench    speed in events per second (not a test)
 
-LIB_TEST_NAMES := config schema trace manifest crash pack pack_hostile place variables print strace profile why why_later reports report_devices clocks locks lock_use memory growth filter tlv ber maskset reader record stack collect jit address watch metrics http set program path \
+LIB_TEST_NAMES := config schema trace manifest crash pack pack_hostile place variables print strace profile why why_forget why_later reports report_devices clocks locks lock_use memory growth filter tlv ber maskset reader record stack collect jit address watch metrics http set program path \
 	edge hostile folder fleet
 LIB_TESTS := $(LIB_TEST_NAMES:%=$(BUILD)/tests/lib-%)
 LIB_TESTS_ASAN := $(LIB_TESTS:%=%-asan)
@@ -64,7 +65,7 @@ $(foreach name,path edge,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-a
 $(foreach name,reports report_devices growth clocks,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/feed.c
 
-$(foreach name,why why_later,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
+$(foreach name,why why_forget why_later,$(BUILD)/tests/lib-$(name) $(BUILD)/tests/lib-$(name)-asan): \
 		tests/unit/lib/why_feed.c
 
 $(BUILD)/tests/lib-trace $(BUILD)/tests/lib-trace-asan: tests/unit/lib/babeltrace.c

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Makes the events of tasks, interrupts, packets and work items, and adds them to timelines. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 
 struct kl_schema *schema;
 struct kl_why *why;
+struct kl_why *twin;
 uint8_t in_irq;
 bool has_in_irq;
 
@@ -25,7 +27,7 @@ void put_comm(struct payload *p, const char *comm)
 {
 	char text[KL_COMM_LEN] = "";
 
-	strncpy(text, comm, sizeof(text) - 1);
+	snprintf(text, sizeof(text), "%s", comm);
 	put(p, text, sizeof(text));
 }
 
@@ -47,6 +49,8 @@ int try_add(const char *event, uint64_t us, unsigned int cpu, int tid, const str
 		values[kl_schema_variable(schema, 0)->field.offset] = in_irq;
 	if (!e.event_class)
 		abort();
+	if (twin && kl_why_add(twin, &e))
+		abort();
 	return kl_why_add(why, &e);
 }
 
@@ -56,9 +60,16 @@ void add(const char *event, uint64_t us, unsigned int cpu, int tid, const struct
 		abort();
 }
 
+/* Valid until the next call. */
 static const char *name_of(int tid)
 {
-	return tid == MAIN ? "main" : tid == HELPER ? "helper" : tid == CHILD ? "child" : "other";
+	static const char *const names[] = { "main", "helper", "child", "other" };
+	static char name[KL_COMM_LEN];
+
+	if (tid >= MAIN && tid <= OTHER)
+		return names[tid - MAIN];
+	snprintf(name, sizeof(name), "task%d", tid);
+	return tid ? name : "other";
 }
 
 void change(uint64_t us, unsigned int cpu, int from, int64_t state, int to)
@@ -133,6 +144,17 @@ void fork_at(uint64_t us, int parent, int child)
 	put_number(&p, child, 4);
 	put_number(&p, 1, 4);
 	add("sched_process_fork", us, 0, parent, &p);
+}
+
+void exit_at(uint64_t us, unsigned int cpu, int tid)
+{
+	struct payload p = { .n = 0 };
+
+	put_comm(&p, name_of(tid));
+	put_number(&p, tid, 4);
+	put_number(&p, 20, 4);
+	put_number(&p, 0, 4);
+	add("sched_process_exit", us, cpu, tid, &p);
 }
 
 void begin(void)

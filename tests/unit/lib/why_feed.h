@@ -28,6 +28,9 @@ enum {
 extern struct kl_schema *schema;
 extern struct kl_why *why;
 
+/* Timelines that are given the same events, or NULL. */
+extern struct kl_why *twin;
+
 /* The value of in_irq, and whether the schema has that variable, its first. */
 extern uint8_t in_irq;
 extern bool has_in_irq;
@@ -57,6 +60,7 @@ void packet(const char *event, uint64_t us, unsigned int cpu, int tid, uint64_t 
 	    const char *device);
 void work(const char *event, uint64_t us, unsigned int cpu, int tid, uint64_t address);
 void fork_at(uint64_t us, int parent, int child);
+void exit_at(uint64_t us, unsigned int cpu, int tid);
 
 /* Begin a test, with empty timelines. */
 void begin(void);
