@@ -44,7 +44,7 @@ while server.recv(65536): pass'
 """
 CALLS = 1000
 # The ioctl that reads counters, as ftrace prints it.
-COUNTS_CALL = re.compile(r"sys_ioctl\(fd: \w+, cmd: c0\w{4}62,")
+COUNTS_CALL = re.compile(r"sys_ioctl\(fd: \w+, cmd: (?:0x)?c0\w{4}62,")
 # Executed constantly, also in interrupts and by what an event hit itself calls.
 HOT = ["schedule", "__schedule", "try_to_wake_up", "_raw_spin*", "hrtimer_*", "kmem_cache_alloc*", "irq_work*",
        "__wake_up*", "ktime_get*", "update_*", "enqueue_*", "dequeue_*", "exc_page_fault*", "handle_mm_fault*", "rcu_*"]
