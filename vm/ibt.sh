@@ -11,8 +11,9 @@
 readonly ibt_packages='base-files base-passwd bash bsdutils coreutils dash diffutils e2fsprogs findutils gojq
 	grep jq kmod libc-bin mount procps python3 sed util-linux'
 readonly ibt_leave_out='^/(boot|var|etc/(skel|cron)|usr/share/(bash-completion|bug|doc|doc-base|info|lintian|locale|man|perl5|zoneinfo))(/|$)'
-# Modules that guests have, with what they depend on: the disk, and what tests load.
-readonly ibt_disk_modules=(ata_piix sd_mod) ibt_modules=(dummy loop ext4)
+# Modules that guests have, with what they depend on: the disk, and what tests load. ext4 requests
+# crc32c_generic by an alias.
+readonly ibt_disk_modules=(ata_piix sd_mod) ibt_modules=(dummy loop crc32c_generic ext4)
 # Physical addresses: the parameters, where the boot sector expects them; the kernel, as it is linked;
 # the two parts of the initramfs follow it.
 readonly ibt_params=0x200000 ibt_memmap=0x8000 ibt_kernel=0x1000000
