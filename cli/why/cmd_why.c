@@ -340,7 +340,7 @@ const struct cli_command_ops cmd_why = {
 		"CPU, or waiting for something, and then what was behind that: the tasks, timers\n"
 		"and devices that ended each wait, and what these had waited for. The results go\n"
 		"to stderr; with -i, to stdout. With --watch, the time of each interval is\n"
-		"explained while it runs, on stdout, in memory that does not grow.\n"
+		"explained while it runs, on stdout, in bounded memory.\n"
 		"\n"
 		"  kernlens why -- make\n"
 		"  kernlens why -p 1234 --duration 5\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Drops the beginnings of timelines, so that those of a session that runs for days stay small: what
+ * Drops the beginnings of timelines, so that those of a running session stay small: what
  * happened before a time, and the tasks that had exited by then and are named by nothing later.
  */
 #include <errno.h>

@@ -115,7 +115,7 @@ int kl_why_add(struct kl_why *why, const struct kl_event *event);
 void kl_why_advance(struct kl_why *why, uint64_t ns);
 
 /**
- * kl_why_forget - drop what happened before a time, so that timelines can go on for days
+ * kl_why_forget - drop what happened before a time: a running session needs no more
  * @why: timelines
  * @ns: wall time
  *
