@@ -66,7 +66,7 @@ static int step(struct cli_refresh *r)
 /* What has happened before the session was stopped. */
 static int finish(struct cli_refresh *r)
 {
-	struct kl_abi_time time;
+	struct kl_abi_time time = { 0 };
 	int got = cli_session_stop(session_of(r));
 
 	if (!got)

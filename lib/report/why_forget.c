@@ -34,9 +34,12 @@ static void free_timeline(struct kl_why_thread *thread)
 	thread->segment = NULL;
 	thread->work = NULL;
 	thread->sample = NULL;
-	thread->n = thread->room = 0;
-	thread->n_works = thread->works_room = 0;
-	thread->n_samples = thread->samples_room = 0;
+	thread->n = 0;
+	thread->room = 0;
+	thread->n_works = 0;
+	thread->works_room = 0;
+	thread->n_samples = 0;
+	thread->samples_room = 0;
 }
 
 static bool has_gone(const struct kl_why_thread *thread, uint64_t ns)

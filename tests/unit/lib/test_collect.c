@@ -83,7 +83,7 @@ int main(void)
 		   "traces are fetched");
 	for (int i = 1; i < CALLS && !error; i++)
 		error = kl_stack_collect(collector, false);
-	snprintf(text, sizeof(text), "%u calls: each was fetched %.1f times", CALLS,
+	snprintf(text, sizeof(text), "%d calls: each was fetched %.1f times", CALLS,
 		 (double)copied / TRACES);
 	/* After 1, 2, 4, 8 calls, and so on. */
 	unit_check(!error && copied >= 5 * TRACES && copied <= 12 * TRACES, text);
