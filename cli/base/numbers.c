@@ -21,6 +21,14 @@ void cli_take_seconds(const struct cli_parser *parser, const char *option, uint6
 				parser->arg);
 }
 
+void cli_take_interval(const struct cli_parser *parser, const char *option, uint64_t *ns)
+{
+	if (parser->arg)
+		cli_take_seconds(parser, option, ns);
+	if (!*ns)
+		cli_usage_error(parser->command, "%s: the interval cannot be 0", option);
+}
+
 unsigned int cli_take_pids(const struct cli_parser *parser, uint64_t *pid, unsigned int most)
 {
 	char *rest = strdupa(parser->arg), *word;

@@ -22,6 +22,9 @@ void cli_take_number(const struct cli_parser *parser, const char *option, uint64
 /* The same for a time in seconds, with a fraction; taken in ns. */
 void cli_take_seconds(const struct cli_parser *parser, const char *option, uint64_t *ns);
 
+/* The same for an interval, which cannot be 0. @ns: what it is if the argument is missing */
+void cli_take_interval(const struct cli_parser *parser, const char *option, uint64_t *ns);
+
 /* The same for process or thread IDs between commas, at most @most. Returns their number. */
 unsigned int cli_take_pids(const struct cli_parser *parser, uint64_t *pid, unsigned int most);
 

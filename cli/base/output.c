@@ -86,6 +86,14 @@ bool cli_has_screen(FILE *file)
 	return isatty(fileno(file)) && !is_dumb();
 }
 
+bool cli_clear_screen(void)
+{
+	if (!cli_has_screen(stdout))
+		return false;
+	fputs("\033[H\033[2J\033[3J", stdout);
+	return true;
+}
+
 static void run_pager(const char *program, int input)
 {
 	dup2(input, STDIN_FILENO);

@@ -35,6 +35,9 @@ unsigned int cli_columns(void);
 /* Is @file a terminal whose cursor can be moved? Not with TERM=dumb, as in editors. */
 bool cli_has_screen(FILE *file);
 
+/* Clear the screen of stdout, if it has one, before it is written anew. Returns whether it has. */
+bool cli_clear_screen(void);
+
 /* Send stdout through a pager from now on, if it is a terminal. */
 void cli_start_pager(void);
 

@@ -99,10 +99,7 @@ static void take_option(struct memory_run *run, const struct cli_parser *parser,
 	switch (key) {
 	case KEY_WATCH:
 		run->interval_ns = WATCH_NS;
-		if (parser->arg)
-			cli_take_seconds(parser, "--watch", &run->interval_ns);
-		if (!run->interval_ns)
-			cli_usage_error(parser->command, "--watch: the interval cannot be 0");
+		cli_take_interval(parser, "--watch", &run->interval_ns);
 		break;
 	case KEY_TOP:
 		cli_take_number(parser, "--top", 1000000000, &run->memory.top);

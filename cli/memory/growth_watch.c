@@ -35,7 +35,8 @@ static int show(void *context, uint64_t now_ns, bool is_last)
 		g->memory.refreshes = !is_last;
 		return cli_growth_write_page(g);
 	}
-	cli_refresh_clear();
+	if (!cli_settings.json)
+		cli_clear_screen();
 	status = cli_growth_write(g, stdout);
 	if (!status && !cli_settings.json)
 		putchar('\n');

@@ -106,8 +106,7 @@ static void add_change(struct cli_rows *rows, const struct row *row)
 static void print_text(const struct cli_memory *m, const struct kl_memory *now,
 		       const struct cli_rows *rows)
 {
-	if (cli_has_screen(stdout))
-		fputs("\033[H\033[2J\033[3J", stdout);
+	cli_clear_screen();
 	cli_memory_print_head(m, now);
 	if (cli_rows_count(rows))
 		cli_rows_print(rows, stdout, 0, m->top);

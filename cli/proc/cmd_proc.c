@@ -363,9 +363,7 @@ static int show(struct proc *p)
 		status = arrange(p);
 	if (status)
 		return status;
-	if (p->watch && p->style == CLI_PROC_TEXT && cli_has_screen(stdout))
-		fputs("\033[H\033[2J\033[3J", stdout);
-	else if (p->watch && p->style == CLI_PROC_TEXT)
+	if (p->watch && p->style == CLI_PROC_TEXT && !cli_clear_screen())
 		putchar('\n');
 	cli_proc_print(&p->list, p->style);
 	fflush(stdout);

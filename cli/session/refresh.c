@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "../base/common.h"
-#include "../base/output.h"
 #include "refresh.h"
 
 #define POLL_MS 100 /* so that buffers do not fill up between two refreshes */
@@ -24,12 +23,6 @@ static int read_events(struct cli_refresh *r, uint64_t cycles)
 	if (cli_session_has_stacks(session_of(r)) && cli_session_collect(session_of(r), false) < 0)
 		return -EIO;
 	return cli_live_read(&r->live, cycles, r->take, r->context);
-}
-
-void cli_refresh_clear(void)
-{
-	if (!cli_settings.json && cli_has_screen(stdout))
-		fputs("\033[H\033[2J\033[3J", stdout);
 }
 
 static int show(struct cli_refresh *r, uint64_t cycles, bool is_last)

@@ -55,7 +55,4 @@ int cli_refresh_open(struct cli_recording *recording, cli_refresh_fn use, void *
  */
 int cli_refresh_run(struct cli_refresh *refresh);
 
-/* Clear a terminal's screen before it is written anew; nothing with JSON, or elsewhere. */
-void cli_refresh_clear(void);
-
 #endif /* KL_CLI_SESSION_REFRESH_H */

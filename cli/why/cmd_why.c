@@ -224,10 +224,7 @@ static void take_option(struct why_run *wr, const struct cli_parser *parser, int
 		break;
 	case KEY_WATCH:
 		wr->interval_ns = WATCH_NS;
-		if (parser->arg)
-			cli_take_seconds(parser, "--watch", &wr->interval_ns);
-		if (!wr->interval_ns)
-			cli_usage_error(parser->command, "--watch: the interval cannot be 0");
+		cli_take_interval(parser, "--watch", &wr->interval_ns);
 		break;
 	case KEY_LEAST:
 		if (!cli_parse_percent(parser->arg, &wr->least))

@@ -87,7 +87,7 @@ static int print(struct watching *w, const struct kl_why_node *node, uint64_t no
 		json_object_set_new(object, "end_ns", json_integer((json_int_t)now_ns));
 		return cli_json_write(object);
 	}
-	cli_refresh_clear();
+	cli_clear_screen();
 	print_clock(now_ns);
 	if (node)
 		cli_why_print(&report, stdout);

@@ -383,15 +383,28 @@ struct kl_why *kl_why_create(const struct kl_schema *schema)
 	return why;
 }
 
+void kl_why_free_timeline(struct kl_why_thread *thread)
+{
+	free(thread->segment);
+	free(thread->work);
+	free(thread->sample);
+	thread->segment = NULL;
+	thread->work = NULL;
+	thread->sample = NULL;
+	thread->n = 0;
+	thread->room = 0;
+	thread->n_works = 0;
+	thread->works_room = 0;
+	thread->n_samples = 0;
+	thread->samples_room = 0;
+}
+
 void kl_why_destroy(struct kl_why *why)
 {
 	if (!why)
 		return;
-	for (size_t i = 0; i < why->n; i++) {
-		free(why->thread[i].segment);
-		free(why->thread[i].work);
-		free(why->thread[i].sample);
-	}
+	for (size_t i = 0; i < why->n; i++)
+		kl_why_free_timeline(&why->thread[i]);
 	for (uint32_t i = 0; i < why->n_cpus; i++)
 		free(why->cpu[i].turn);
 	free(why->thread);

@@ -202,6 +202,9 @@ static inline uint32_t kl_why_index(const struct kl_why *why, const struct kl_wh
 	return (uint32_t)(thread - why->thread);
 }
 
+/* Free what a thread did; the thread is still there. */
+void kl_why_free_timeline(struct kl_why_thread *thread);
+
 /*
  * The number of elements of an array, in order of time, that begin at @ns or before. Their first
  * member is the time.

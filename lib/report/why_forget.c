@@ -26,22 +26,6 @@ static void cut(void *array, size_t *n, size_t size, uint64_t ns)
 	memmove(array, (char *)array + gone * size, *n * size);
 }
 
-static void free_timeline(struct kl_why_thread *thread)
-{
-	free(thread->segment);
-	free(thread->work);
-	free(thread->sample);
-	thread->segment = NULL;
-	thread->work = NULL;
-	thread->sample = NULL;
-	thread->n = 0;
-	thread->room = 0;
-	thread->n_works = 0;
-	thread->works_room = 0;
-	thread->n_samples = 0;
-	thread->samples_room = 0;
-}
-
 static bool has_gone(const struct kl_why_thread *thread, uint64_t ns)
 {
 	return thread->is.end_ns && thread->is.end_ns + EXITS_NS < ns;
@@ -52,7 +36,7 @@ static void cut_thread(struct kl_why_thread *thread, uint64_t ns)
 	if (thread->is.begin_ns < ns)
 		thread->parent = KL_WHY_NO_TASK;
 	if (has_gone(thread, ns)) {
-		free_timeline(thread);
+		kl_why_free_timeline(thread);
 		return;
 	}
 	cut(thread->segment, &thread->n, sizeof(*thread->segment), ns);
@@ -158,7 +142,6 @@ static void drop_threads(struct kl_why *why, uint32_t *map)
 			continue;
 		}
 		drop_number(why, i);
-		free_timeline(&why->thread[i]);
 		map[i] = KL_WHY_NO_TASK;
 	}
 	while ((entry = kl_hash_next(&why->by_tid, entry)))
