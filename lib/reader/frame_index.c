@@ -29,7 +29,8 @@ static bool is_valid(const struct kl_frame_head *head)
 		return !head->body_bytes && !head->plain_bytes;
 	return (head->kind == KL_FRAME_BYTES || head->kind == KL_FRAME_BLOCKS) &&
 	       head->plain_bytes && head->plain_bytes <= KL_FRAME_PLAIN_MAX &&
-	       head->columns_bytes <= head->plain_bytes && head->body_bytes <= KL_FRAME_BODY_MAX &&
+	       head->columns_bytes <= head->plain_bytes && head->body_bytes &&
+	       head->body_bytes <= KL_FRAME_BODY_MAX &&
 	       head->table_bytes <= KL_FRAME_PLAIN_MAX / KL_BLOCK_BYTES_MIN * KL_BLOCK_HEADER_BYTES;
 }
 

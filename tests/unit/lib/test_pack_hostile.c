@@ -217,6 +217,38 @@ static void test_frame_sizes(void)
 	unit_check(!wrong, "frames that lie about their sizes");
 }
 
+/* A pack whose only file is one frame without a body, the first that is read. */
+static void test_empty_body(void)
+{
+	struct kl_pack_head head = { .magic = KL_PACK_MAGIC, .version = KL_PACK_VERSION };
+	struct kl_pack_entry entry = { .magic = KL_PACK_ENTRY_MAGIC,
+				       .kind = KL_PACK_FILE,
+				       .name = "metadata",
+				       .stored_bytes = sizeof(struct kl_frame_head),
+				       .plain_bytes = 100 };
+	struct kl_pack_entry end = { .magic = KL_PACK_ENTRY_MAGIC,
+				     .kind = KL_PACK_END,
+				     .entries = 1 };
+	struct kl_frame_head frame = { .magic = KL_FRAME_MAGIC,
+				       .version = KL_FRAME_VERSION,
+				       .kind = KL_FRAME_BYTES,
+				       .plain_bytes = 100,
+				       .columns_bytes = 100 };
+	struct kl_buffer file = { 0 };
+
+	head.crc = kl_crc32c(0, &head, offsetof(struct kl_pack_head, crc));
+	entry.crc = kl_pack_entry_crc(&entry);
+	end.crc = kl_pack_entry_crc(&end);
+	frame.crc = kl_frame_crc(&frame);
+	kl_buffer_add(&file, &head, sizeof(head));
+	kl_buffer_add(&file, &entry, sizeof(entry));
+	kl_buffer_add(&file, &frame, sizeof(frame));
+	kl_buffer_add(&file, &end, sizeof(end));
+	pack_save(in("bad.klp"), file.data, file.length);
+	unit_check(!pack_read(in("bad.klp"), 0).opened, "a frame without a body is refused");
+	kl_buffer_deinit(&file);
+}
+
 /* ----------------------------------------------------------------- expansion */
 
 /* A pack with one file, of @frames frames that expand to 1 MiB of zeros each. */
@@ -345,6 +377,7 @@ int main(void)
 	test_names();
 	test_sizes();
 	test_frame_sizes();
+	test_empty_body();
 	test_bombs();
 	test_columns();
 	free(pack.at);
