@@ -21,15 +21,28 @@ struct report {
 	size_t top; /* rows of the table; 0: all */
 };
 
+/* How the running kernel, of this version, has locks in memory. */
+static struct kl_lock_layout running_layout(const char *version)
+{
+	struct kl_btf *btf = kl_btf_open(NULL);
+	struct kl_lock_layout layout = kl_lock_layout_of(btf, version);
+
+	kl_btf_close(btf);
+	return layout;
+}
+
 void cli_lock_use_select(struct cli_select *select, const struct cli_command *command,
 			 const char *module)
 {
-	struct kl_buffer specs = { 0 };
+	const struct kl_lock_layout layout = running_layout("");
+	struct kl_buffer specs = { 0 }, fields = { 0 };
 
 	kl_lock_use_specs(&specs, module);
 	cli_select_add(select, command, cli_format("%s", specs.data));
+	kl_lock_use_fields(&fields, &layout);
+	select->variables = cli_format("%s,%s", KL_LOCK_USE_VARIABLES, fields.data);
 	kl_buffer_deinit(&specs);
-	select->variables = cli_format("%s,%s", KL_LOCK_USE_VARIABLES, KL_LOCK_USE_FIELDS);
+	kl_buffer_deinit(&fields);
 }
 
 /* ------------------------------------------------------------------- reading */
@@ -320,11 +333,14 @@ static int write_json(const struct report *r)
 int cli_lock_use_print(struct kl_trace *trace, const struct cli_lock_use *how, FILE *file)
 {
 	struct kl_blocks *text = how->plan ? kl_plan_text(how->plan) : NULL;
+	const char *version = kl_trace_about(trace)->kernel_version;
+	const struct kl_lock_layout layout = how->plan ? running_layout(version) :
+							 kl_lock_layout_of(NULL, version);
 	struct report r = { .schema = kl_trace_schema(trace), .top = how->top };
 	int error, status;
 
 	r.stacks = kl_schema_stacks(r.schema);
-	r.use = kl_lock_use_create(r.schema, how->limit_ns);
+	r.use = kl_lock_use_create(r.schema, &layout, how->limit_ns);
 	if (!r.use)
 		return cli_library_error(-errno, NULL);
 	if (how->plan) {

@@ -56,4 +56,16 @@ kl print --json b
 check "is recorded with each call" jq -s -e '[.[] | select(.event | startswith("block:"))] | length >= 1000 and length < 1100' "$work/out"
 kl coverage --functions vfs_write -- "${blocks[@]}"
 expect "coverage" 0
+# With PREEMPT_RT, locks are others. It cannot go on after three of the faults.
+if uname -v | grep -q PREEMPT_RT; then
+	insmod "$here/../../build/$(uname -r)/kl_locking.ko"
+	run=/sys/module/kl_locking/parameters/run
+	grep -vE '^wrong_(spin_free|mutex_twice|rwsem_twice)$' $run >cases
+	kl locks --json --module kl_locking --longer 1000 -- sh -c "while read -r name; do echo \$name >$run; done <cases"
+	expect "what a module does with locks" 0
+	xargs python3 "$here/locks_use.py" --realtime "$work/out" <$run >faults
+	tap "faults" faults
+	rmmod kl_locking
+fi
+
 check "the kernel has not complained" bash -c '! dmesg | grep -E "BUG:|WARNING:|Oops"'

@@ -111,7 +111,7 @@ if [[ ! -e /proc/lockdep ]]; then
 		<(jq '[.faults[] | select(.kind != "kept" and .kind != "left")]' "$work/out")
 	json "and not what memory says now" '[.faults[] | select(.certain | not) | .kind] | sort == ["kept", "kept", "left", "left"]'
 	kl locks -i use --longer 1000 --top 3
-	says out '^[0-9]+ locks, taken [0-9]+ times in [0-9.]+ m?s; 31 problems$' "they are counted"
+	says out '^[0-9]+ locks, taken [0-9]+ times in [0-9.]+ m?s; 32 problems$' "they are counted"
 	says out '^taken in an order that can deadlock: first, second$' "in words"
 	says out '^  first is held, taken by sh-[0-9]+, [0-9.]+ s after the start$' "with tasks"
 	says out '^      wrong_order\+0x[0-9a-f]+ \(kl_locking\)$' "and stack traces"

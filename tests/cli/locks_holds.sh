@@ -62,7 +62,7 @@ if [[ ! -e /proc/lockdep ]]; then
 	says out '^ *FROM +BELOW +WAITS +HOLDS *$' "a histogram"
 	kl locks --json --holds spinlock,rwlock --top 0 -- sh -c "echo right_readers >$run; echo right_irqsave >$run"
 	expect "spinlocks of a command" 0
-	json "a lock that is read twice at once, then written" '[.rows[] | select(.lock == "table (rwlock)")] | length == 1 and
+	json "a lock that is read twice at once, then written" '[.rows[] | select(.lock == "bh_table (rwlock)")] | length == 1 and
 		(.[0] | .taken == 3 and .unknown == 0 and .failed == 0)'
 	json "locks that a switch of tasks passes on are not counted as held" '.elapsed_ns as $all |
 		all(.rows[]; .worst_held_ns < 0.9 * $all)'

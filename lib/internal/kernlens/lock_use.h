@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <kernlens/btf.h>
 #include <kernlens/buffer.h>
 #include <kernlens/event.h>
 #include <kernlens/locks.h>
@@ -16,9 +17,7 @@
 
 struct kl_lock_use;
 
-/* Expressions that the events must have as fields; docs/design/locks.md says what for. */
-#define KL_LOCK_USE_FIELDS \
-	"lock=(void *)rdi,result=rax,flags=rflags,word0=*(u64 *)rdi,word24=*(u64 *)(rdi+24)"
+/* Variables that the events must have; docs/design/locks.md says what for. */
 #define KL_LOCK_USE_VARIABLES "kstack,in_irq,preempt_count"
 
 /* What is wrong. */
@@ -128,6 +127,30 @@ struct kl_lock_times {
 void kl_lock_use_specs(struct kl_buffer *buffer, const char *module);
 
 /**
+ * struct kl_lock_layout - how a kernel has locks in memory
+ * @owner_at: offset of an rtmutex's owner, in bytes
+ * @realtime: as with PREEMPT_RT, where all locks but raw spinlocks contain an rtmutex
+ */
+struct kl_lock_layout {
+	uint32_t owner_at;
+	bool realtime;
+};
+
+/**
+ * kl_lock_layout_of - how a kernel has locks in memory
+ * @btf: its types; NULL: as without lock debugging
+ * @version: its version, as uname -v prints it
+ */
+struct kl_lock_layout kl_lock_layout_of(const struct kl_btf *btf, const char *version);
+
+/**
+ * kl_lock_use_fields - expressions that the events must have as fields
+ * @buffer: the text for -v is appended
+ * @layout: of the kernel that is recorded
+ */
+void kl_lock_use_fields(struct kl_buffer *buffer, const struct kl_lock_layout *layout);
+
+/**
  * kl_lock_use_is_in - does a trace have events of calls that take or release locks?
  * @schema: of the trace
  */
@@ -136,11 +159,13 @@ bool kl_lock_use_is_in(const struct kl_schema *schema);
 /**
  * kl_lock_use_create - start
  * @schema: of the trace; must outlive the result
+ * @layout: of the kernel that was recorded; `owner_at` is only used to read its memory
  * @limit_ns: report locks that are held longer; 0: none
  *
  * Returns NULL with errno ENOMEM.
  */
-struct kl_lock_use *kl_lock_use_create(const struct kl_schema *schema, uint64_t limit_ns);
+struct kl_lock_use *kl_lock_use_create(const struct kl_schema *schema,
+				       const struct kl_lock_layout *layout, uint64_t limit_ns);
 
 /**
  * kl_lock_use_destroy - free

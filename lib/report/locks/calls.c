@@ -14,6 +14,9 @@
 /* An rwlock's: the writer's byte, and from a bit on how many readers. */
 #define RWLOCK_WRITER 0xffull
 #define RWLOCK_READERS 9
+/* With PREEMPT_RT, what both have in place of that: a writer has it; it is free for readers. */
+#define RT_WRITER (1u << 30)
+#define RT_UNLOCKED (1u << 31)
 /* A spinlock's byte that says that it is taken. */
 #define SPIN_TAKEN 0xffull
 
@@ -54,9 +57,9 @@ bool kl_lock_call_has(const struct kl_lock_call *call, uint64_t result)
 	}
 }
 
-bool kl_lock_type_sleeps(enum kl_lock_type type)
+bool kl_lock_type_spins(enum kl_lock_type type)
 {
-	return type != KL_LOCK_SPIN && type != KL_LOCK_RWLOCK_READ && type != KL_LOCK_RWLOCK_WRITE;
+	return type == KL_LOCK_SPIN || type == KL_LOCK_RWLOCK_READ || type == KL_LOCK_RWLOCK_WRITE;
 }
 
 bool kl_lock_type_reads(enum kl_lock_type type)
@@ -84,23 +87,40 @@ bool kl_lock_types_fit(enum kl_lock_type a, enum kl_lock_type b)
 	return for_writing(a) == for_writing(b);
 }
 
-bool kl_lock_is_free(enum kl_lock_type type, uint64_t word0, uint64_t word24)
+/* With PREEMPT_RT, all but raw spinlocks contain an rtmutex. */
+static bool has_rtmutex(const struct kl_lock_call *call, bool realtime)
 {
-	switch (type) {
+	return realtime && kl_lock_call_sleeps(call);
+}
+
+bool kl_lock_has_owner(const struct kl_lock_call *call, bool realtime)
+{
+	return call->type == KL_LOCK_RTMUTEX ||
+	       ((call->type == KL_LOCK_MUTEX || call->type == KL_LOCK_SPIN) &&
+		has_rtmutex(call, realtime));
+}
+
+bool kl_lock_is_free(const struct kl_lock_call *call, bool realtime, uint64_t word, uint64_t owner)
+{
+	const bool rt = has_rtmutex(call, realtime);
+
+	if (kl_lock_has_owner(call, realtime))
+		return !(owner & ~RTMUTEX_FLAGS);
+	switch (call->type) {
 	case KL_LOCK_MUTEX:
-		return !(word0 & ~MUTEX_FLAGS);
-	case KL_LOCK_RTMUTEX:
-		return !(word24 & ~RTMUTEX_FLAGS);
+		return !(word & ~MUTEX_FLAGS);
 	case KL_LOCK_RWSEM_READ:
-		return !(word0 >> RWSEM_READERS);
+		return rt ? !((uint32_t)word & ~(RT_WRITER | RT_UNLOCKED)) :
+			    !(word >> RWSEM_READERS);
 	case KL_LOCK_RWSEM_WRITE:
-		return !(word0 & RWSEM_WRITER);
+		return !(word & (rt ? RT_WRITER : RWSEM_WRITER));
 	case KL_LOCK_SPIN:
-		return !(word0 & SPIN_TAKEN);
+		return !(word & SPIN_TAKEN);
 	case KL_LOCK_RWLOCK_READ:
-		return !((uint32_t)word0 >> RWLOCK_READERS);
+		return rt ? !((uint32_t)word & ~(RT_WRITER | RT_UNLOCKED)) :
+			    !((uint32_t)word >> RWLOCK_READERS);
 	case KL_LOCK_RWLOCK_WRITE:
-		return !(word0 & RWLOCK_WRITER);
+		return !(word & (rt ? RT_WRITER : RWLOCK_WRITER));
 	default:
 		return false;
 	}

@@ -19,7 +19,8 @@ enum kl_lock_operation {
 enum kl_lock_disables {
 	KL_LOCK_NOTHING,
 	KL_LOCK_SOFTIRQS,
-	KL_LOCK_IRQS
+	KL_LOCK_IRQS,
+	KL_LOCK_ASLEEP
 };
 
 enum kl_lock_result {
@@ -54,8 +55,14 @@ static inline bool kl_lock_call_waits(const struct kl_lock_call *call)
 /* Has a call that returned @result the lock? */
 bool kl_lock_call_has(const struct kl_lock_call *call, uint64_t result);
 
-/* Does a task that waits for such a lock sleep? */
-bool kl_lock_type_sleeps(enum kl_lock_type type);
+/* Must a task that holds such a lock not sleep? */
+bool kl_lock_type_spins(enum kl_lock_type type);
+
+/* Does a task sleep until it has the lock? */
+static inline bool kl_lock_call_sleeps(const struct kl_lock_call *call)
+{
+	return call->disables == KL_LOCK_ASLEEP || !kl_lock_type_spins(call->type);
+}
 
 /* Do readers share it? */
 bool kl_lock_type_reads(enum kl_lock_type type);
@@ -64,9 +71,12 @@ bool kl_lock_type_reads(enum kl_lock_type type);
 bool kl_lock_types_fit(enum kl_lock_type a, enum kl_lock_type b);
 
 /*
- * Is a lock free, given its first word and the one 24 bytes further on? Both as the kernel has them
- * on x86-64; a semaphore is never free.
+ * Is a lock that @call takes or releases free, given its first word and the word where an rtmutex
+ * has its owner? Both as on x86-64, @realtime: with PREEMPT_RT. A semaphore is never free.
  */
-bool kl_lock_is_free(enum kl_lock_type type, uint64_t word0, uint64_t word24);
+bool kl_lock_is_free(const struct kl_lock_call *call, bool realtime, uint64_t word, uint64_t owner);
+
+/* Does kl_lock_is_free() look at @owner? */
+bool kl_lock_has_owner(const struct kl_lock_call *call, bool realtime);
 
 #endif /* KL_LIB_REPORT_LOCK_CALLS_H */

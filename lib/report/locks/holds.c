@@ -148,7 +148,7 @@ void kl_lock_holds_destroy(struct kl_lock_holds *holds)
 static int add_call(struct kl_lock_holds *holds, const struct kl_event *event,
 		    const struct hold_class *c, bool hidden)
 {
-	const bool sleeps = kl_lock_type_sleeps(c->call->type);
+	const bool sleeps = kl_lock_call_sleeps(c->call);
 	struct kl_hold_event e = { .call = c->call, .ns = event->ns, .hidden = hidden };
 	const struct kl_lock_name *function;
 

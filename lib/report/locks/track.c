@@ -7,6 +7,7 @@
 
 #define FLAG_INTERRUPTS 0x200ull /* of rflags: they are enabled */
 #define SOFTIRQS_OFF 0xff00u /* of preempt_count */
+#define IN_INTERRUPT 0xffff00u /* in one, or softirqs are disabled */
 
 /* ------------------------------------------------------------------ what is held */
 
@@ -64,6 +65,13 @@ int kl_lock_settle(struct kl_lock_use *use, struct kl_lock_context *context)
 	return acquired(use, context, call, context->lock, &context->place, context->place.ns);
 }
 
+/* Was the lock that @call takes or releases free at the event? */
+static bool is_free(const struct kl_lock_use *use, const struct kl_lock_call *call,
+		    const struct kl_lock_event *e)
+{
+	return e->has_words && kl_lock_is_free(call, use->layout.realtime, e->word, e->owner);
+}
+
 /* ------------------------------------------------------------------------ taking */
 
 static int add_fault(struct kl_lock_use *use, enum kl_lock_fault_kind kind,
@@ -79,24 +87,42 @@ static int add_fault(struct kl_lock_use *use, enum kl_lock_fault_kind kind,
 	return kl_lock_add_fault(use, &fault);
 }
 
+/* A spinlock or rwlock of PREEMPT_RT, which threads may take that run softirqs. */
+static bool is_asleep(const struct kl_lock_call *call)
+{
+	return call->disables == KL_LOCK_ASLEEP;
+}
+
+/* Must a call not be made where the event was? */
+static bool is_in_interrupt(const struct kl_lock_event *e)
+{
+	return e->place.context > is_asleep(e->call);
+}
+
 /* The call may sleep: not with a spinlock, nor with interrupts disabled, nor in one. */
 int kl_lock_check_sleep(struct kl_lock_use *use, const struct kl_lock_context *context,
 			const struct kl_lock_event *e)
 {
 	for (unsigned int i = context->n; i--;)
-		if (!kl_lock_type_sleeps(context->held[i].call->type))
+		if (kl_lock_type_spins(context->held[i].call->type) &&
+		    !(is_asleep(e->call) && is_asleep(context->held[i].call)))
 			return add_fault(use, KL_LOCK_SLEEP_SPIN, e, context->held[i].lock,
 					 &context->held[i].place);
-	if (e->place.context || !(e->flags & FLAG_INTERRUPTS))
+	if (is_in_interrupt(e) || !(e->flags & FLAG_INTERRUPTS))
 		return add_fault(use, KL_LOCK_SLEEP_IRQ, e, 0, NULL);
 	return 0;
 }
 
-/* Readers may share an rwlock with themselves, but not an rwsem, for which a writer may wait. */
-static bool is_twice(const struct kl_lock_call *before, const struct kl_lock_call *now)
+/*
+ * A task that reads waits behind a writer that waits for the same task. Only in interrupts, and with
+ * softirqs disabled, does an rwlock let readers pass writers.
+ */
+static bool is_twice(const struct kl_lock_call *before, const struct kl_lock_event *now)
 {
-	return now->type != KL_LOCK_SEMAPHORE &&
-	       !(before->type == KL_LOCK_RWLOCK_READ && now->type == KL_LOCK_RWLOCK_READ);
+	return now->call->type != KL_LOCK_SEMAPHORE &&
+	       !(before->type == KL_LOCK_RWLOCK_READ && now->call->type == KL_LOCK_RWLOCK_READ &&
+		 !is_asleep(now->call) &&
+		 (now->place.context || now->preempt_count & IN_INTERRUPT));
 }
 
 static int check_held(struct kl_lock_use *use, const struct kl_lock_context *context,
@@ -111,7 +137,7 @@ static int check_held(struct kl_lock_use *use, const struct kl_lock_context *con
 			if (held->call->type != KL_LOCK_SEMAPHORE &&
 			    e->call->type != KL_LOCK_SEMAPHORE)
 				ret = kl_lock_note_order(use, held, e->lock, &e->place);
-		} else if (is_twice(held->call, e->call)) {
+		} else if (is_twice(held->call, e)) {
 			ret = add_fault(use, KL_LOCK_TWICE, e, 0, &held->place);
 		}
 	}
@@ -163,11 +189,10 @@ static void drop_released(struct kl_lock_use *use, const struct kl_lock_event *e
 	struct kl_lock *lock = kl_lock_get(use, e->lock);
 	struct kl_held *held = lock && lock->last ? find_held(lock->last, e->lock) : NULL;
 
-	if (held && e->has_words && kl_lock_is_free(held->call->type, e->word0, e->word24))
+	if (held && is_free(use, held->call, e))
 		remove_held(lock->last, held);
 	for (size_t i = 0; i < use->n_kept; i++)
-		if (use->kept[i].lock == e->lock && e->has_words &&
-		    kl_lock_is_free(use->kept[i].call->type, e->word0, e->word24))
+		if (use->kept[i].lock == e->lock && is_free(use, use->kept[i].call, e))
 			use->kept[i--] = use->kept[--use->n_kept];
 }
 
@@ -177,15 +202,15 @@ int kl_lock_take(struct kl_lock_use *use, struct kl_lock_context *context,
 	int ret = 0;
 
 	drop_released(use, e);
-	if (kl_lock_call_waits(e->call) && kl_lock_type_sleeps(e->call->type))
+	if (kl_lock_call_waits(e->call) && kl_lock_call_sleeps(e->call))
 		ret = kl_lock_check_sleep(use, context, e);
-	else if (e->place.context &&
-		 (e->call->type == KL_LOCK_MUTEX || e->call->type == KL_LOCK_RTMUTEX))
+	else if (is_in_interrupt(e) && (is_asleep(e->call) || e->call->type == KL_LOCK_MUTEX ||
+					e->call->type == KL_LOCK_RTMUTEX))
 		/* These must not even be tried there. */
 		ret = add_fault(use, KL_LOCK_SLEEP_IRQ, e, 0, NULL);
 	if (!ret && kl_lock_call_waits(e->call))
 		ret = check_held(use, context, e);
-	if (!ret && !kl_lock_type_sleeps(e->call->type) && kl_lock_call_waits(e->call))
+	if (!ret && !kl_lock_call_sleeps(e->call) && kl_lock_call_waits(e->call))
 		ret = check_irqs(use, e);
 	context->call = e->call;
 	context->lock = e->lock;
@@ -285,7 +310,7 @@ static int released_foreign(struct kl_lock_use *use, const struct kl_lock_event 
 	for (size_t i = 0; i < use->n_kept; i++)
 		if (use->kept[i].lock == e->lock)
 			return released_kept(use, i, e);
-	if (!e->has_words || lock->broken || !kl_lock_is_free(e->call->type, e->word0, e->word24))
+	if (lock->broken || !is_free(use, e->call, e))
 		return 0;
 	ret = add_fault(use, KL_LOCK_FREE_RELEASED, e, 0, NULL);
 	lock->broken = true;
@@ -313,7 +338,7 @@ int kl_lock_initialize(struct kl_lock_use *use, const struct kl_lock_event *e)
 	drop_released(use, e);
 	held = lock->last ? find_held(lock->last, e->lock) : NULL;
 	/* Where memory is new, it does not look like a lock that is held. */
-	if (held && e->has_words && !kl_lock_is_free(held->call->type, e->word0, e->word24)) {
+	if (held && e->has_words && !is_free(use, held->call, e)) {
 		ret = add_fault(use, KL_LOCK_INIT_HELD, e, 0, &held->place);
 		remove_held(lock->last, held);
 	}

@@ -30,7 +30,7 @@ struct call_class {
 	bool returns; /* there is another event for the return */
 	const struct kl_lock_call *call;
 	const char *name;
-	int lock, result, flags, word0, word24;
+	int lock, result, flags, word, owner;
 };
 
 struct numbered_pointer {
@@ -38,7 +38,7 @@ struct numbered_pointer {
 	void *pointer;
 };
 
-/* ---------------------------------------------------------------------- creation */
+/* ------------------------------------------------------------- what is recorded */
 
 /*
  * Append the calls of @module, of which there must be some, or only those that take locks, of which
@@ -66,7 +66,32 @@ void kl_lock_use_specs(struct kl_buffer *buffer, const char *module)
 					  ")/ :clear(" FLAG ")," EXIT);
 }
 
-struct kl_lock_use *kl_lock_use_create(const struct kl_schema *schema, uint64_t limit_ns)
+void kl_lock_use_fields(struct kl_buffer *buffer, const struct kl_lock_layout *layout)
+{
+	kl_buffer_printf(buffer,
+			 "lock=(void *)rdi,result=rax,flags=rflags,word=*(u64 *)rdi,"
+			 "owner=*(u64 *)(rdi+%u)",
+			 layout->owner_at);
+}
+
+/* ------------------------------------------------------------------------ layout */
+
+struct kl_lock_layout kl_lock_layout_of(const struct kl_btf *btf, const char *version)
+{
+	struct kl_lock_layout layout = { .owner_at = 24,
+					 .realtime = strstr(version, "PREEMPT_RT") };
+	int type = btf ? kl_btf_find(btf, "rt_mutex_base", KL_BTF_BIT(KL_BTF_STRUCT)) : -1;
+	struct kl_btf_member owner;
+
+	if (type > 0 && !kl_btf_member_find(btf, (uint32_t)type, "owner", &owner))
+		layout.owner_at = owner.bit_offset / 8;
+	return layout;
+}
+
+/* ---------------------------------------------------------------------- creation */
+
+struct kl_lock_use *kl_lock_use_create(const struct kl_schema *schema,
+				       const struct kl_lock_layout *layout, uint64_t limit_ns)
 {
 	struct kl_lock_use *use = calloc(1, sizeof(*use));
 
@@ -75,6 +100,7 @@ struct kl_lock_use *kl_lock_use_create(const struct kl_schema *schema, uint64_t 
 		return NULL;
 	}
 	use->schema = schema;
+	use->layout = *layout;
 	use->limit_ns = limit_ns;
 	use->kstack = kl_schema_find_variable(schema, "kstack");
 	use->in_irq = kl_schema_find_variable(schema, "in_irq");
@@ -177,8 +203,8 @@ static void describe_class(struct kl_lock_use *use, struct call_class *c,
 	c->lock = kl_class_field(class, "lock");
 	c->result = kl_class_field(class, "result");
 	c->flags = kl_class_field(class, "flags");
-	c->word0 = kl_class_field(class, "word0");
-	c->word24 = kl_class_field(class, "word24");
+	c->word = kl_class_field(class, "word");
+	c->owner = kl_class_field(class, "owner");
 	if (c->lock < 0 || c->flags < 0 || (c->is_return && c->result < 0))
 		c->call = NULL;
 }
@@ -203,9 +229,9 @@ static int decode(struct kl_lock_use *use, const struct call_class *c, const str
 		.lock = kl_field_of(event, c->lock),
 		.result = kl_field_of(event, c->result),
 		.flags = kl_field_of(event, c->flags),
-		.word0 = kl_field_of(event, c->word0),
-		.word24 = kl_field_of(event, c->word24),
-		.has_words = c->word0 >= 0 && c->word24 >= 0,
+		.word = kl_field_of(event, c->word),
+		.owner = kl_field_of(event, c->owner),
+		.has_words = c->word >= 0 && c->owner >= 0,
 		.place = {
 			.call = c->name,
 			.stack = (uint32_t)kl_variable_of(event, use->kstack),
@@ -364,11 +390,13 @@ static int finish_one(struct kl_lock_use *use, const struct kl_held *held, kl_lo
 		.lock = held->lock,
 		.here = held->place,
 	};
-	uint64_t word0, word24 = 0;
+	const bool realtime = use->layout.realtime;
+	uint64_t word, owner = 0;
 
-	if (read && read(context, held->lock, &word0) &&
-	    (held->call->type != KL_LOCK_RTMUTEX || read(context, held->lock + 24, &word24))) {
-		if (kl_lock_is_free(held->call->type, word0, word24))
+	if (read && read(context, held->lock, &word) &&
+	    (!kl_lock_has_owner(held->call, realtime) ||
+	     read(context, held->lock + use->layout.owner_at, &owner))) {
+		if (kl_lock_is_free(held->call, realtime, word, owner))
 			return 0;
 		fault.certain = true;
 	}

@@ -39,14 +39,14 @@ struct kl_held {
  * @lock: its address
  * @result: register rax
  * @flags: register rflags
- * @word0: first word of the lock
- * @word24: the one 24 bytes further on
+ * @word: first word of the lock
+ * @owner: the one where an rtmutex has its owner
  * @has_words: both are known
  */
 struct kl_lock_event {
 	const struct kl_lock_call *call;
 	bool is_return, returns;
-	uint64_t lock, result, flags, word0, word24;
+	uint64_t lock, result, flags, word, owner;
 	bool has_words;
 	struct kl_lock_place place;
 	uint32_t preempt_count;
@@ -101,6 +101,7 @@ struct kl_lock {
 
 struct kl_lock_use {
 	const struct kl_schema *schema;
+	struct kl_lock_layout layout;
 	uint64_t limit_ns;
 	int kstack, in_irq, preempt_count; /* variables */
 	const struct kl_class *sys_exit, *exit;

@@ -33,6 +33,7 @@ static DEFINE_SPINLOCK(soft_spin);
 static DEFINE_SPINLOCK(safe_spin);
 static DEFINE_RWLOCK(table);
 static DEFINE_RWLOCK(irq_table);
+static DEFINE_RWLOCK(bh_table);
 static struct semaphore tickets;
 static DEFINE_RT_MUTEX(boosted);
 
@@ -209,6 +210,15 @@ static noinline void wrong_rwsem_read_twice(void)
 	down_read(&rw);
 	up_read(&rw);
 	up_read(&rw);
+}
+
+/* A writer may wait between the two: only in interrupts do readers pass it. */
+static noinline void wrong_rwlock_read_twice(void)
+{
+	read_lock(&table);
+	read_lock(&table);
+	read_unlock(&table);
+	read_unlock(&table);
 }
 
 /* ------------------------------------------------------------------------ order */
@@ -459,12 +469,12 @@ static noinline void right_downgrade(void)
 
 static noinline void right_readers(void)
 {
-	read_lock(&table);
-	read_lock(&table);
-	read_unlock(&table);
-	read_unlock(&table);
-	write_lock_bh(&table);
-	write_unlock_bh(&table);
+	read_lock_bh(&bh_table);
+	read_lock(&bh_table);
+	read_unlock(&bh_table);
+	read_unlock_bh(&bh_table);
+	write_lock_bh(&bh_table);
+	write_unlock_bh(&bh_table);
 }
 
 static noinline void right_rtmutex(void)
@@ -501,6 +511,7 @@ static const struct {
 	CASE(wrong_rwsem_twice),
 	CASE(wrong_rwsem_upgrade),
 	CASE(wrong_rwsem_read_twice),
+	CASE(wrong_rwlock_read_twice),
 	CASE(wrong_order),
 	CASE(wrong_order_three),
 	CASE(wrong_order_spin),

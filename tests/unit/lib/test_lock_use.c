@@ -27,12 +27,13 @@ static const struct kl_field fields[] = {
 	{ .name = "lock", .type = KL_TYPE_U64, .count = 1, .bytes = 8, .offset = 0 },
 	{ .name = "result", .type = KL_TYPE_U64, .count = 1, .bytes = 8, .offset = 8 },
 	{ .name = "flags", .type = KL_TYPE_U64, .count = 1, .bytes = 8, .offset = 16 },
-	{ .name = "word0", .type = KL_TYPE_U64, .count = 1, .bytes = 8, .offset = 24 },
-	{ .name = "word24", .type = KL_TYPE_U64, .count = 1, .bytes = 8, .offset = 32 },
+	{ .name = "word", .type = KL_TYPE_U64, .count = 1, .bytes = 8, .offset = 24 },
+	{ .name = "owner", .type = KL_TYPE_U64, .count = 1, .bytes = 8, .offset = 32 },
 };
 
 static struct kl_schema *schema;
 static struct kl_lock_use *use;
+static struct kl_lock_layout layout;
 static uint64_t now;
 
 /* Who makes the next calls, and how it is there. */
@@ -69,7 +70,7 @@ static void define(const char *name)
 static void begin(void)
 {
 	kl_lock_use_destroy(use);
-	use = kl_lock_use_create(schema, 10000 * US);
+	use = kl_lock_use_create(schema, &layout, 10000 * US);
 	if (!use)
 		abort();
 	now = US;
@@ -108,15 +109,22 @@ static void add(const char *name, const void *payload, size_t bytes)
 	now += 10 * US;
 }
 
-/* A call, of a lock whose first word is @word. */
-static void call_at(const char *function, const char *called, uint64_t lock, uint64_t word)
+/* A call, of a lock with these words. */
+static void call_words(const char *function, const char *called, uint64_t lock, uint64_t word,
+		       uint64_t owner)
 {
-	const uint64_t payload[] = { lock, 0, who.flags, word, word };
+	const uint64_t payload[] = { lock, 0, who.flags, word, owner };
 	char name[128];
 
 	snprintf(name, sizeof(name), "call:%s:%s", function, called);
 	define(name);
 	add(name, payload, sizeof(payload));
+}
+
+/* A call, of a lock both of whose words are @word. */
+static void call_at(const char *function, const char *called, uint64_t lock, uint64_t word)
+{
+	call_words(function, called, lock, word, word);
 }
 
 static void returns(const char *function, const char *called, uint64_t result)
@@ -305,8 +313,13 @@ static void test_twice(void)
 {
 	begin();
 	take("f", "_raw_read_lock", A);
-	take("f", "_raw_read_lock", A);
-	unit_check(faults_are(""), "an rwlock has its reader twice");
+	call_at("g", "_raw_read_lock", A, 0x200);
+	unit_check(faults_are("twice at g"), "an rwlock has its reader twice");
+	begin();
+	take("f", "_raw_read_lock_bh", A);
+	who.preempt_count = 0x200;
+	call_at("g", "_raw_read_lock", A, 0x200);
+	unit_check(faults_are(""), "with softirqs disabled it may");
 	begin();
 	take("f", "down_read", A);
 	call_at("g", "down_read", A, 0x100);
@@ -400,6 +413,71 @@ static void test_contexts(void)
 	unit_check(faults_are("sleep_spin at f"), "sleeping with a spinlock");
 }
 
+static void test_realtime(void)
+{
+	layout.realtime = true;
+	begin();
+	set(10, SOFTIRQ, ENABLED);
+	take("f", "rt_spin_lock", A);
+	take("f", "rt_spin_lock", B);
+	release("f", "rt_spin_unlock", B);
+	release("f", "rt_spin_unlock", A);
+	set(11, TASK, ENABLED);
+	take("g", "rt_spin_lock", A);
+	release("g", "rt_spin_unlock", A);
+	unit_check(faults_are(""), "a spinlock that sleeps, in a softirq's thread and elsewhere");
+	begin();
+	take("f", "rt_spin_lock", A);
+	take("f", "mutex_lock", B);
+	unit_check(faults_are("sleep_spin at f"), "but no mutex with it");
+	begin();
+	take("f", "_raw_spin_lock", A);
+	take("f", "rt_spin_lock", B);
+	unit_check(faults_are("sleep_spin at f"), "nor with a raw spinlock");
+	begin();
+	set(10, IRQ, 0);
+	take("f", "rt_spin_lock", A);
+	define("call:g:rt_spin_trylock:ret");
+	call_at("g", "rt_spin_trylock", B, 0);
+	unit_check(faults_are("sleep_irq at f, sleep_irq at g"), "nor in an interrupt");
+	begin();
+	take("f", "rt_read_lock", A);
+	who.preempt_count = 0x200;
+	call_at("g", "rt_read_lock", A, 0x80000001);
+	unit_check(faults_are("twice at g"), "readers wait behind writers everywhere");
+	begin();
+	call_words("f", "mutex_unlock", A, 0, 0x1000);
+	call_words("f", "rt_spin_unlock", A, 0, 0x1000);
+	call_words("f", "up_read", A, 0x80000001, 0);
+	call_words("f", "rt_write_unlock", A, 0x40000000, 0);
+	unit_check(faults_are(""), "locks that are held");
+	call_words("f", "mutex_unlock", A, ~0ull, 0);
+	call_words("g", "rt_spin_unlock", B, ~0ull, 0);
+	call_words("h", "up_read", C, 0x80000000, ~0ull);
+	unit_check(faults_are("released_free at f, released_free at g, released_free at h"),
+		   "and locks that are free");
+	begin();
+	call_words("f", "rt_write_unlock", A, 0x80000001, ~0ull);
+	call_words("g", "up_write", B, 0x80000000, ~0ull);
+	unit_check(faults_are("released_free at f, released_free at g"), "also for writing");
+	layout.realtime = false;
+}
+
+static void test_layout(void)
+{
+	struct kl_lock_layout found;
+	struct kl_buffer text = { 0 };
+
+	found = kl_lock_layout_of(NULL, "#1 SMP PREEMPT_DYNAMIC Debian 6.12.118-1");
+	unit_check(found.owner_at == 24 && !found.realtime, "a kernel without PREEMPT_RT");
+	found = kl_lock_layout_of(NULL, "#1 SMP PREEMPT_RT Debian 6.12.118-1");
+	unit_check(found.realtime, "and one with it");
+	found.owner_at = 88;
+	kl_lock_use_fields(&text, &found);
+	unit_check(strstr(text.data, "owner=*(u64 *)(rdi+88)"), "where the owner is");
+	kl_buffer_deinit(&text);
+}
+
 static void test_bounds(void)
 {
 	begin();
@@ -435,6 +513,8 @@ int main(void)
 	test_twice();
 	test_order();
 	test_contexts();
+	test_realtime();
+	test_layout();
 	test_bounds();
 	kl_lock_use_destroy(use);
 	kl_schema_destroy(schema);

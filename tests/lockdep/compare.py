@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+# Compares what kernlens locks --module reports with what the kernel's own checks have reported.
+"""compare.py CASE FILE
+
+CASE: the fault; `right`: code without any. FILE: what tests/lockdep/guest has printed. Prints TAP lines.
+"""
+
+import json
+import re
+import sys
+
+# What begins a report of the kernel, and the kinds of faults of kernlens that are the same.
+REPORTS = (
+    (r"bad unlock balance detected", {"released_free", "released_foreign", "wrong_mode"}),
+    (r"DEBUG_RWSEMS_WARN_ON\(!is_rwsem_reader_owned", {"wrong_mode"}),
+    (r"lock held when returning to user space", {"kept"}),
+    # Whose task has exited before another one releases it.
+    (r"still has locks held|lock held at task exit time", {"left", "released_foreign"}),
+    (r"held lock freed", {"init_held"}),
+    (r"possible recursive locking detected", {"twice"}),
+    (r"possible circular locking dependency detected", {"order"}),
+    (r"possible irq lock inversion|irq-unsafe lock order|inconsistent lock state", {"in_irq"}),
+    (r"sleeping function called from invalid context|scheduling while atomic", {"sleep_spin", "sleep_irq"}),
+)
+
+number = failed = 0
+
+
+def report(passed, text, *details):
+    global number, failed
+    number += 1
+    failed += not passed
+    print(f"{'ok' if passed else 'not ok'} {number} - {text}")
+    if not passed:
+        for detail in details:
+            print(f"# {detail}")
+
+
+def kernel_reports(log):
+    """The kinds that the kernel's reports stand for, and their lines."""
+    kinds, lines = set(), []
+    for line in log.splitlines():
+        for pattern, same in REPORTS:
+            if re.search(pattern, line):
+                kinds |= same
+                lines.append(line)
+    return kinds, lines
+
+
+def main(case, path):
+    with open(path) as file:
+        document, _, log = file.read().partition("\nlog\n")
+    faults = json.loads(document)["faults"]
+    kinds, lines = kernel_reports(log)
+    found = [(fault["kind"], fault.get("lock"), fault["here"]["call"]) for fault in faults]
+    if case == "right":
+        report(not lines, "the kernel reports nothing", *lines)
+        report(not faults, "nor does kernlens", *found)
+    else:
+        report(lines, "the kernel reports it", *log.splitlines()[:40])
+        report(len(faults) == 1, "kernlens reports one fault", *found)
+        report(faults and faults[0]["kind"] in kinds, "the same", found, *lines)
+    print(f"1..{number}")
+    return failed > 0
+
+
+sys.exit(main(*sys.argv[1:]))
