@@ -270,6 +270,10 @@ struct kl_abi_events {
 #define KL_FLAGS_MAX 64 /* per session; 0..31 are a task's, 32..63 a CPU's */
 #define KL_SINCE_SESSION KL_FLAGS_MAX
 
+/* Stack traces that the handler `stack` takes. */
+#define KL_STACKS_KERNEL 0x1u
+#define KL_STACKS_USER 0x2u
+
 struct kl_abi_rule {
 	__u32 size;
 	__u32 rule; /* out */
@@ -282,7 +286,7 @@ struct kl_abi_rule {
 	__u32 reserved;
 	/*
 	 * hist: width of a bucket, 0: log2; freeze: number of records; set, clear: flag; use:
-	 * maskset
+	 * maskset; stack: KL_STACKS_*, 0: all
 	 */
 	__u64 arg;
 	__s64 low; /* hist with a width: lower bound of the first bucket */

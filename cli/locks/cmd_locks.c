@@ -33,7 +33,8 @@ enum {
 	TOP_DEFAULT = 20,
 };
 
-#define KERNEL_EVENTS "contention_begin:stack,contention_end"
+/* A task that stops spinning for a mutex (LCB_F_MUTEX alone) has begun to wait before. */
+#define KERNEL_EVENTS "contention_begin /flags != 32/ :stack(kernel),contention_end"
 #define PROGRAM_EVENTS "syscall_entry_futex:stack,syscall_exit_futex"
 
 /* Tasks that hold a lock are named by the events that name tasks. */
@@ -159,7 +160,7 @@ static int print(void *context, const char *path)
 	} else if (!status) {
 		if (lr->input && !kl_locks_counts(lr->report.locks)->waits)
 			cli_note("waits for locks are recorded by kernlens locks -o, or with "
-				 "-e " KERNEL_EVENTS " and -e " PROGRAM_EVENTS);
+				 "-e contention_begin:stack,contention_end and -e " PROGRAM_EVENTS);
 		if (lr->input)
 			cli_start_pager();
 		status = cli_locks_print(&lr->report, lr->input ? stdout : stderr);

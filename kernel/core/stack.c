@@ -281,20 +281,22 @@ u64 kl_stack_wait_channel(void)
 /**
  * kl_stack_request - take the traces for the record that the handler `stack` will write
  * @s: the session
+ * @kinds: KL_STACKS_*
  *
  * Returns whether to call kl_stack_forget() after the record is written. Context: any, preemption
  * off.
  */
-bool kl_stack_request(struct kl_session *s)
+bool kl_stack_request(struct kl_session *s, u32 kinds)
 {
 	struct stack_cpu *cpu = this_cpu_ptr(stack_cpus);
+	bool kernel = kinds & KL_STACKS_KERNEL && s->see_addresses;
+	bool user = kinds & KL_STACKS_USER && kl_access_shows_current(s);
 	u32 at = level();
 
 	if (!s->variables || !s->variables->stacks_asked)
 		return false;
-	cpu->requested[at].id[KL_STACK_KERNEL] = s->see_addresses ? kl_stack_kernel(s) : 0;
-	cpu->requested[at].id[KL_STACK_USER] = kl_access_shows_current(s) ? kl_stack_user(s, true) :
-									    0;
+	cpu->requested[at].id[KL_STACK_KERNEL] = kernel ? kl_stack_kernel(s) : 0;
+	cpu->requested[at].id[KL_STACK_USER] = user ? kl_stack_user(s, true) : 0;
 	barrier();
 	cpu->requested[at].session = s;
 	return true;

@@ -54,7 +54,7 @@ u64 kl_stack_kernel_until(struct kl_session *s, unsigned long until);
 u64 kl_stack_user(struct kl_session *s, bool of_record);
 u64 kl_stack_user_variable(const struct kl_variable_slot *slot);
 u64 kl_stack_wait_channel(void);
-bool kl_stack_request(struct kl_session *s);
+bool kl_stack_request(struct kl_session *s, u32 kinds);
 void kl_stack_forget(void);
 u64 kl_stack_requested(struct kl_session *s, enum kl_stack_kind kind);
 bool kl_stack_is_variable(u32 id);

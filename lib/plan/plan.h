@@ -197,6 +197,10 @@ int kl_plan_load_masksets(struct kl_plan *plan);
 /* Add a list to the maskset with the index that it has. */
 int kl_plan_add_list(struct kl_plan *plan, const struct kl_plan_list *list);
 
+/* stack.c: the stack traces of `stack`, `stack(kernel)` or `stack(user)`: @kinds: KL_STACKS_* */
+int kl_plan_take_stacks(const struct kl_plan *plan, const char *list, const struct kl_spec *spec,
+			unsigned int *kinds);
+
 /*
  * stack.c: where events are counted, `stack by KEY` means `count by kstack, ustack, KEY`. Users who
  * are not allowed to see addresses get only ustack.

@@ -53,7 +53,7 @@ json "names are completed, those that begin with the text first" '[.names[0:3][]
 curl -s "${url}names?q=%3Cscript%3E" >names.json
 json "no name matches" '.names == [] and .all == 0' names.json
 curl -s "${url}names?q=do_int3" >names.json
-json "functions that cannot be instrumented are not among them" '.names == []' names.json
+json "functions that cannot be instrumented are not among them" '[.names[].function] | index("do_int3") == null' names.json
 curl -s "${url}function?at=$(address_of vfs_read)" >function.json
 kl blocks --asm --json vfs_read
 check "another function" test "$(jq -c . function.json)" = "$(jq -c '.functions[0]' "$work/out")"
@@ -99,7 +99,7 @@ arm "$twice" '' 0-0
 json "times in a function whose name has two meanings ($twice)" '.error | test("several functions have this name")' got
 state
 json "nothing of that is left" '[.armed[].function] == ["ksys_read"]' state.json
-names=$(curl -s "${url}names?q=vfs_" | jq -r '.names[].address' | head -n 16)
+names=$(curl -s "${url}names?q=vfs_" | jq -r '.names[].address' | head -n 40)
 for at in $names; do curl -s -X POST "${url}arm?at=$at&blocks=0&times=" >got; done
 json "the number of functions has a maximum" '.error | test("16 functions have instruments")' got
 state
@@ -109,7 +109,7 @@ arm ksys_read '' ''
 json "all are removed" '.armed == []' got
 check "and no session is left" no_session
 
-if [[ -e /sys/module/loop ]] && has_types; then
+if grep -q '^loop ' /proc/modules && has_types; then
 	curl -s "${url}names?q=loop:lo_" >names.json
 	json "functions of a module" '.names | length > 3 and all(.module == "loop")' names.json
 	at=$(jq -r '.names[0].address' names.json)

@@ -35,6 +35,10 @@ check "and is one" test "$(wc -l <ours)" -gt 4
 check "a record of another handler has none" bash -c '"$0" record -q -e task_rename:stack,sched_process_exec -o two -- \
 	sh -c "echo x >/proc/self/comm; exec true" && "$0" print --format json -e sched_process_exec two |
 	jq -s -e "length > 0 and all(.variables.ustack == 0 and .stacks == null)"' "$kernlens"
+check "only the kernel's, only the program's" bash -c '"$0" record -q -e "syscall_entry_getppid:stack(kernel),task_rename:stack(user)" \
+	-o kinds -- sh -c "python3 -c \"import os; os.getppid()\"; echo x >/proc/self/comm" && "$0" print --format json kinds >kinds.json &&
+	jq -s -e "[.[] | select(.event == \"syscall_entry_getppid\")] | length > 0 and all(.variables.kstack > 0 and .variables.ustack == 0)" kinds.json &&
+	jq -s -e "[.[] | select(.event == \"task_rename\")] | length > 0 and all(.variables.kstack == 0 and .variables.ustack > 0)" kinds.json' "$kernlens"
 kl print renamed
 says out '^        comm_write\+0x[0-9a-f]+$' "as text, below the record"
 kl print --format csv renamed
@@ -84,6 +88,11 @@ check "a hooked function is the first" test "$(frames "$first.keys.kstack" | cut
 kl live --json -o live.json -e syscall_entry_getppid:stack -- "$chain" call 3
 check "live" test "$(frames '[.[] | select(.event == "syscall_entry_getppid")][0].stacks.ustack' live.json |
 	sed 's/ main.*//')" = "chain_c chain_b chain_a"
+kl stat --json -e 'fn:vfs_write:stack(kernel)' -- dd if=/dev/zero of=/dev/null count=1 status=none
+check "with the kernel's trace only" jq -e '.rules[0].entries[0].keys | has("kstack") and (has("ustack") | not)' "$work/out"
+kl stat -e 'sched_switch:stack(both)' -- true
+expect "a kind of trace that is not there" 2
+says err 'expected kernel or user' "is reported"
 kl stat -e 'sched_switch:stack by pid, tid, ppid' -- true
 expect "more keys than there is room for" 2
 kl record -e 'sched_switch:stack by pid' -o never -- true
@@ -93,6 +102,9 @@ kl_nobody stat --json -e tick:200:stack -- "$chain" spin 500
 expect "without privilege" 0
 is_chain "one's own programs" '[.[0].rules[0].entries[] | select(.keys.ustack[0].symbol == "chain_c")][0].keys.ustack'
 check "and nothing of the kernel" jq -e '.rules[0].entries | all(.keys | has("kstack") | not)' "$work/out"
+kl_nobody record -e 'syscall_entry_getppid:stack(kernel)' -o never -- true
+expect "the kernel's traces are not for everyone" 2
+says err 'not permitted to see kernel stack traces' "as is said"
 kl_nobody stat -e 'tick:99:count by kstack' -- true
 expect "which is refused" 1
 says err 'kstack.*CAP_SYS_ADMIN' "with the reason"

@@ -351,6 +351,9 @@ static void test_unswitched(void)
 	struct kl_abi_rule never = { .size = sizeof(never),
 				     .handler = KL_HANDLER_freeze,
 				     .arg = ~0ull };
+	struct kl_abi_rule traces = { .size = sizeof(traces),
+				      .handler = KL_HANDLER_stack,
+				      .arg = (KL_STACKS_KERNEL | KL_STACKS_USER) + 1 };
 	int fd = kl_open();
 
 	if (kl_session(fd, &params) || kl_call(fd, KL_IOC_RULE, &rule) ||
@@ -358,6 +361,8 @@ static void test_unswitched(void)
 		bail("session: %s", kl_why(fd));
 	tap_check(kl_call(fd, KL_IOC_RULE, &never) == -EINVAL && strstr(kl_why(fd), "records"),
 		  "more records than a session can count are refused");
+	tap_check(kl_call(fd, KL_IOC_RULE, &traces) == -EINVAL && strstr(kl_why(fd), "traces"),
+		  "and unknown stack traces");
 	syscall(SYS_getppid);
 	for (u32 i = 0; i < 500 && !kl_stats(fd, -1).unswitched; i++)
 		sleep_ms(10);

@@ -253,6 +253,9 @@ bool make_rule(int fd, u32 program)
 	case KL_HANDLER_freeze:
 		rule.arg = below(2000);
 		break;
+	case KL_HANDLER_stack:
+		rule.arg = one_in(10) ? odd_number() : below(4);
+		break;
 	case KL_HANDLER_use:
 		rule.arg = one_in(10) ? odd_number() : KL_MASKSET_FIRST_USER + below(4);
 		break;
