@@ -93,7 +93,7 @@ static bool is_asleep(const struct kl_lock_call *call)
 	return call->disables == KL_LOCK_ASLEEP;
 }
 
-/* Must a call not be made where the event was? */
+/* Was the event in an interrupt in which the lock must not be taken? */
 static bool is_in_interrupt(const struct kl_lock_event *e)
 {
 	return e->place.context > is_asleep(e->call);
