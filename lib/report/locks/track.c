@@ -114,8 +114,8 @@ int kl_lock_check_sleep(struct kl_lock_use *use, const struct kl_lock_context *c
 }
 
 /*
- * A task that reads waits behind a writer that waits for the same task. Only in interrupts, and with
- * softirqs disabled, does an rwlock let readers pass writers.
+ * A task that reads waits behind a writer that waits for the same task. Only in interrupts, and
+ * with softirqs disabled, does an rwlock let readers pass writers.
  */
 static bool is_twice(const struct kl_lock_call *before, const struct kl_lock_event *now)
 {
