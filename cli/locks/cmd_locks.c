@@ -81,6 +81,7 @@ struct locks_run {
 	struct cli_locks report;
 	const char *input;
 	const char *module;
+	struct kl_lock_layout layout; /* of the kernel that is recorded */
 	uint64_t longer_ms;
 	unsigned int holds;
 	bool of_waits;
@@ -121,6 +122,7 @@ static int print_use(const struct locks_run *lr, struct kl_trace *trace)
 		.limit_ns = lr->longer_ms * 1000000,
 		.top = (size_t)lr->report.top,
 		.plan = lr->input ? NULL : lr->recording.session.plan,
+		.layout = lr->layout,
 	};
 
 	if (lr->input && !cli_settings.json)
@@ -282,7 +284,7 @@ static void select_module(struct locks_run *lr, struct cli_select *select,
 	if (cli_select_has_tasks(select) && !select->all)
 		cli_usage_error(self, "--module records the calls of all tasks");
 	select->all = true;
-	cli_lock_use_select(select, self, lr->module);
+	cli_lock_use_select(select, self, lr->module, &lr->layout);
 }
 
 /* What kernlens itself does while it records would be recorded, too, with no end. */

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "../base/common.h"
 #include "../base/numbers.h"
@@ -21,25 +22,19 @@ struct report {
 	size_t top; /* rows of the table; 0: all */
 };
 
-/* How the running kernel, of this version, has locks in memory. */
-static struct kl_lock_layout running_layout(const char *version)
+void cli_lock_use_select(struct cli_select *select, const struct cli_command *command,
+			 const char *module, struct kl_lock_layout *layout)
 {
 	struct kl_btf *btf = kl_btf_open(NULL);
-	struct kl_lock_layout layout = kl_lock_layout_of(btf, version);
-
-	kl_btf_close(btf);
-	return layout;
-}
-
-void cli_lock_use_select(struct cli_select *select, const struct cli_command *command,
-			 const char *module)
-{
-	const struct kl_lock_layout layout = running_layout("");
+	struct utsname kernel = { 0 };
 	struct kl_buffer specs = { 0 }, fields = { 0 };
 
+	uname(&kernel);
+	*layout = kl_lock_layout_of(btf, kernel.version);
+	kl_btf_close(btf);
 	kl_lock_use_specs(&specs, module);
 	cli_select_add(select, command, cli_format("%s", specs.data));
-	kl_lock_use_fields(&fields, &layout);
+	kl_lock_use_fields(&fields, layout);
 	select->variables = cli_format("%s,%s", KL_LOCK_USE_VARIABLES, fields.data);
 	kl_buffer_deinit(&specs);
 	kl_buffer_deinit(&fields);
@@ -334,7 +329,7 @@ int cli_lock_use_print(struct kl_trace *trace, const struct cli_lock_use *how, F
 {
 	struct kl_blocks *text = how->plan ? kl_plan_text(how->plan) : NULL;
 	const char *version = kl_trace_about(trace)->kernel_version;
-	const struct kl_lock_layout layout = how->plan ? running_layout(version) :
+	const struct kl_lock_layout layout = how->plan ? how->layout :
 							 kl_lock_layout_of(NULL, version);
 	struct report r = { .schema = kl_trace_schema(trace), .top = how->top };
 	int error, status;

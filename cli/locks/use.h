@@ -9,9 +9,12 @@
 
 #include "../session/select.h"
 
-/* Add the events that are recorded of a module to the options. */
+/*
+ * Add the events that are recorded of a module to the options. @layout: out: how the kernel has
+ * locks in memory
+ */
 void cli_lock_use_select(struct cli_select *select, const struct cli_command *command,
-			 const char *module);
+			 const char *module, struct kl_lock_layout *layout);
 
 /**
  * struct cli_lock_use - how it is printed
@@ -19,11 +22,13 @@ void cli_lock_use_select(struct cli_select *select, const struct cli_command *co
  * @top: rows of the table of locks; 0: all
  * @plan: of the session that has recorded the trace and has just ended; NULL: it was recorded
  *        earlier
+ * @layout: of that session's kernel, if there is a @plan
  */
 struct cli_lock_use {
 	uint64_t limit_ns;
 	size_t top;
 	const struct kl_plan *plan;
+	struct kl_lock_layout layout;
 };
 
 /**

@@ -7,7 +7,11 @@ ends with some. Prints TAP lines.
 """
 
 import json
+import os
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import Tap  # noqa: E402
 
 # Kind of the fault, lock, and the function where it is noticed if that is not the case itself.
 EXPECTED = {
@@ -56,17 +60,7 @@ REALTIME = {
     "right_readers": ("twice", "bh_table"),
 }
 
-number = failed = 0
-
-
-def report(passed, text, *details):
-    global number, failed
-    number += 1
-    failed += not passed
-    print(f"{'ok' if passed else 'not ok'} {number} - {text}")
-    if not passed:
-        for detail in details:
-            print(f"# {detail}")
+tap = Tap()
 
 
 def function_of(place):
@@ -82,7 +76,7 @@ def main(path, cases, realtime=False):
         document = json.load(file)
     faults = list(document["faults"])
     wrong = [name for name in cases if name.startswith("wrong_")]
-    report(sorted(wrong) == sorted(EXPECTED), f"{len(wrong)} faults are known", set(wrong) ^ set(EXPECTED))
+    tap.check(sorted(wrong) == sorted(EXPECTED), f"{len(wrong)} faults are known", set(wrong) ^ set(EXPECTED))
     expected = EXPECTED | REALTIME if realtime else EXPECTED
     expected = {name: fault for name, fault in expected.items() if fault}
     for name, (kind, lock, *where) in expected.items():
@@ -91,40 +85,39 @@ def main(path, cases, realtime=False):
             for fault in faults
             if fault["kind"] == kind and fault.get("lock") == lock and function_of(fault["here"]) == (where or [name])[0]
         ]
-        report(len(found) == 1, f"{name}: {kind}", found, [(f["kind"], f.get("lock"), f["here"]["call"]) for f in faults])
+        tap.check(len(found) == 1, f"{name}: {kind}", found, [(f["kind"], f.get("lock"), f["here"]["call"]) for f in faults])
         faults = [fault for fault in faults if fault not in found]
-    report(not faults, "and nothing else", *faults)
+    tap.check(not faults, "and nothing else", *faults)
     whole = [fault for fault in document["faults"] if fault["certain"]]
-    report(len(whole) == len(expected), "all are certain", [f for f in document["faults"] if not f["certain"]])
+    tap.check(len(whole) == len(expected), "all are certain", [f for f in document["faults"] if not f["certain"]])
     there = {fault["kind"] for fault in document["faults"] if fault["there"]}
-    report(
+    tap.check(
         there | ({"in_irq"} if realtime else set())
         >= {"released_foreign", "wrong_mode", "twice", "sleep_spin", "in_irq", "init_held", "long"},
         "with the other place",
         there,
     )
-    report(
+    tap.check(
         all(function_of(fault["here"]) in functions_of(fault["here"]) for fault in document["faults"]),
         "stack traces begin where the call is",
         [fault["here"] for fault in document["faults"]][:1],
     )
     steps = {len(fault["order"]) for fault in document["faults"] if fault["kind"] == "order"}
-    report(steps == {2, 3}, "orders of two and of three locks", steps)
+    tap.check(steps == {2, 3}, "orders of two and of three locks", steps)
     circles = [[(step["held"], step["taken"]) for step in fault["order"]] for fault in document["faults"]]
-    report(
+    tap.check(
         all(a[1] == b[0] for circle in circles if circle for a, b in zip(circle, circle[1:] + circle[:1])),
         "each is a circle",
         circles,
     )
     locks = {lock["lock"]: lock for lock in document["locks"]}
-    report(
+    tap.check(
         locks["first"]["failed"] == 4 - realtime and locks["tickets"]["taken"] == 1 and locks["first"]["worst_held_ns"] > 1.4e9,
         "locks are counted, and times measured",
         locks["first"],
         locks["tickets"],
     )
-    print(f"1..{number}")
-    return failed > 0
+    return tap.end()
 
 
 if sys.argv[1] == "--realtime":

@@ -6,8 +6,12 @@ CASE: the fault; `right`: code without any. FILE: what tests/lockdep/guest has p
 """
 
 import json
+import os
 import re
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import Tap  # noqa: E402
 
 # What begins a report of the kernel, and the kinds of faults of kernlens that are the same.
 REPORTS = (
@@ -29,17 +33,7 @@ UNCHECKED = {
     "wrong_held_long": "how long a lock is held",
 }
 
-number = failed = 0
-
-
-def report(passed, text, *details):
-    global number, failed
-    number += 1
-    failed += not passed
-    print(f"{'ok' if passed else 'not ok'} {number} - {text}")
-    if not passed:
-        for detail in details:
-            print(f"# {detail}")
+tap = Tap()
 
 
 def kernel_reports(log):
@@ -60,17 +54,16 @@ def main(case, path):
     kinds, lines = kernel_reports(log)
     found = [(fault["kind"], fault.get("lock"), fault["here"]["call"]) for fault in faults]
     if case == "right":
-        report(not lines, "the kernel reports nothing", *lines)
-        report(not faults, "nor does kernlens", *found)
+        tap.check(not lines, "the kernel reports nothing", *lines)
+        tap.check(not faults, "nor does kernlens", *found)
     else:
-        report(len(faults) == 1, "kernlens reports one fault", *found)
+        tap.check(len(faults) == 1, "kernlens reports one fault", *found)
     if case in UNCHECKED:
-        report(not lines, f"the kernel does not check {UNCHECKED[case]}", *lines)
+        tap.check(not lines, f"the kernel does not check {UNCHECKED[case]}", *lines)
     elif case != "right":
-        report(lines, "the kernel reports it", *log.splitlines()[:40])
-        report(faults and faults[0]["kind"] in kinds, "the same", found, *lines)
-    print(f"1..{number}")
-    return failed > 0
+        tap.check(lines, "the kernel reports it", *log.splitlines()[:40])
+        tap.check(faults and faults[0]["kind"] in kinds, "the same", found, *lines)
+    return tap.end()
 
 
 sys.exit(main(*sys.argv[1:]))

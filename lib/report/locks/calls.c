@@ -14,9 +14,9 @@
 /* An rwlock's: the writer's byte, and from a bit on how many readers. */
 #define RWLOCK_WRITER 0xffull
 #define RWLOCK_READERS 9
-/* With PREEMPT_RT, what both have in place of that: a writer has it; it is free for readers. */
+/* With PREEMPT_RT, both have in place of that: whether a writer has it, and how many readers. */
 #define RT_WRITER (1u << 30)
-#define RT_UNLOCKED (1u << 31)
+#define RT_READERS (RT_WRITER - 1)
 /* A spinlock's byte that says that it is taken. */
 #define SPIN_TAKEN 0xffull
 
@@ -110,15 +110,13 @@ bool kl_lock_is_free(const struct kl_lock_call *call, bool realtime, uint64_t wo
 	case KL_LOCK_MUTEX:
 		return !(word & ~MUTEX_FLAGS);
 	case KL_LOCK_RWSEM_READ:
-		return rt ? !((uint32_t)word & ~(RT_WRITER | RT_UNLOCKED)) :
-			    !(word >> RWSEM_READERS);
+		return rt ? !(word & RT_READERS) : !(word >> RWSEM_READERS);
 	case KL_LOCK_RWSEM_WRITE:
 		return !(word & (rt ? RT_WRITER : RWSEM_WRITER));
 	case KL_LOCK_SPIN:
 		return !(word & SPIN_TAKEN);
 	case KL_LOCK_RWLOCK_READ:
-		return rt ? !((uint32_t)word & ~(RT_WRITER | RT_UNLOCKED)) :
-			    !((uint32_t)word >> RWLOCK_READERS);
+		return rt ? !(word & RT_READERS) : !((uint32_t)word >> RWLOCK_READERS);
 	case KL_LOCK_RWLOCK_WRITE:
 		return !(word & (rt ? RT_WRITER : RWLOCK_WRITER));
 	default:

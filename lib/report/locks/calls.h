@@ -58,10 +58,16 @@ bool kl_lock_call_has(const struct kl_lock_call *call, uint64_t result);
 /* Must a task that holds such a lock not sleep? */
 bool kl_lock_type_spins(enum kl_lock_type type);
 
+/* Is it of a spinlock or rwlock of PREEMPT_RT, which threads may take that run softirqs? */
+static inline bool kl_lock_call_is_asleep(const struct kl_lock_call *call)
+{
+	return call->disables == KL_LOCK_ASLEEP;
+}
+
 /* Does a task sleep until it has the lock? */
 static inline bool kl_lock_call_sleeps(const struct kl_lock_call *call)
 {
-	return call->disables == KL_LOCK_ASLEEP || !kl_lock_type_spins(call->type);
+	return kl_lock_call_is_asleep(call) || !kl_lock_type_spins(call->type);
 }
 
 /* Do readers share it? */

@@ -87,16 +87,10 @@ static int add_fault(struct kl_lock_use *use, enum kl_lock_fault_kind kind,
 	return kl_lock_add_fault(use, &fault);
 }
 
-/* A spinlock or rwlock of PREEMPT_RT, which threads may take that run softirqs. */
-static bool is_asleep(const struct kl_lock_call *call)
-{
-	return call->disables == KL_LOCK_ASLEEP;
-}
-
 /* Was the event in an interrupt in which the lock must not be taken? */
 static bool is_in_interrupt(const struct kl_lock_event *e)
 {
-	return e->place.context > is_asleep(e->call);
+	return e->place.context > kl_lock_call_is_asleep(e->call);
 }
 
 /* The call may sleep: not with a spinlock, nor with interrupts disabled, nor in one. */
@@ -105,7 +99,8 @@ int kl_lock_check_sleep(struct kl_lock_use *use, const struct kl_lock_context *c
 {
 	for (unsigned int i = context->n; i--;)
 		if (kl_lock_type_spins(context->held[i].call->type) &&
-		    !(is_asleep(e->call) && is_asleep(context->held[i].call)))
+		    !(kl_lock_call_is_asleep(e->call) &&
+		      kl_lock_call_is_asleep(context->held[i].call)))
 			return add_fault(use, KL_LOCK_SLEEP_SPIN, e, context->held[i].lock,
 					 &context->held[i].place);
 	if (is_in_interrupt(e) || !(e->flags & FLAG_INTERRUPTS))
@@ -121,7 +116,7 @@ static bool is_twice(const struct kl_lock_call *before, const struct kl_lock_eve
 {
 	return now->call->type != KL_LOCK_SEMAPHORE &&
 	       !(before->type == KL_LOCK_RWLOCK_READ && now->call->type == KL_LOCK_RWLOCK_READ &&
-		 !is_asleep(now->call) &&
+		 !kl_lock_call_is_asleep(now->call) &&
 		 (now->place.context || now->preempt_count & IN_INTERRUPT));
 }
 
@@ -204,8 +199,9 @@ int kl_lock_take(struct kl_lock_use *use, struct kl_lock_context *context,
 	drop_released(use, e);
 	if (kl_lock_call_waits(e->call) && kl_lock_call_sleeps(e->call))
 		ret = kl_lock_check_sleep(use, context, e);
-	else if (is_in_interrupt(e) && (is_asleep(e->call) || e->call->type == KL_LOCK_MUTEX ||
-					e->call->type == KL_LOCK_RTMUTEX))
+	else if (is_in_interrupt(e) &&
+		 (kl_lock_call_is_asleep(e->call) || e->call->type == KL_LOCK_MUTEX ||
+		  e->call->type == KL_LOCK_RTMUTEX))
 		/* These must not even be tried there. */
 		ret = add_fault(use, KL_LOCK_SLEEP_IRQ, e, 0, NULL);
 	if (!ret && kl_lock_call_waits(e->call))
