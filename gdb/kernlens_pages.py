@@ -10,7 +10,7 @@ import os
 import struct
 
 PAGE = 4096
-VERSION = 2
+VERSION = 3
 ADDRESS_MAX = 1 << 52
 ANCHOR, SESSION, PIECES, REGION, MAILBOX = 1, 2, 3, 4, 5
 
@@ -269,7 +269,7 @@ class Machine:
 
     def add_session(self, session):
         """Copy everything that a session's page leads to."""
-        pieces, *regions = words(session.page, SESSION_LINKS, 4)
+        pieces, *regions = words(session.page, SESSION_LINKS, 5)
         for page in self.chain(pieces, PIECES):
             stride = word32(page, PIECES_STRIDE)
             slots = words(page, PIECES_WORDS)

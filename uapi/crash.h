@@ -26,7 +26,7 @@
 #include "define.h"
 #include "types.h"
 
-#define KL_CRASH_VERSION 2
+#define KL_CRASH_VERSION 3
 #define KL_CRASH_PAGE 4096u
 
 enum kl_crash_kind {
@@ -101,12 +101,13 @@ KL_ABI_ASSERT(sizeof(struct kl_crash_anchor) <= KL_CRASH_PAGE, "anchor");
 
 /* What a region is of memory of the module that does not move. */
 enum kl_crash_region_kind {
-	KL_CRASH_METADATA = 0, /* text */
-	KL_CRASH_STACKS = 1, /* an array of struct kl_crash_stack */
-	KL_CRASH_STACK_WORDS = 2, /* of their frames */
+	KL_CRASH_METADATA = 0, /* KL_METADATA_DEFINED */
+	KL_CRASH_NAMES = 1, /* KL_METADATA_NAMES */
+	KL_CRASH_STACKS = 2, /* an array of struct kl_crash_stack */
+	KL_CRASH_STACK_WORDS = 3, /* of their frames */
 };
 
-#define KL_CRASH_REGIONS 3
+#define KL_CRASH_REGIONS 4
 
 /* Constant up to @began. The addresses are those of the first page of a chain; 0: none. */
 struct kl_crash_session {
@@ -157,7 +158,7 @@ struct kl_crash_region {
 	__u64 bytes; /* of the region */
 	__u32 first;
 	__u32 kind; /* enum kl_crash_region_kind */
-	__u64 sum; /* KL_CRASH_METADATA: kl_crash_sum() of all bytes */
+	__u64 sum; /* metadata: kl_crash_sum() of all bytes */
 	__u64 word[];
 };
 

@@ -379,14 +379,23 @@ struct kl_abi_table {
 };
 
 /*
- * Metadata of what this session defines: set by its creator, read by processes that attach.
- * Opaque to the kernel.
+ * What readers need to understand a session's records: set by its creator, and found by
+ * kernlens-extract(1) after a crash. Processes that attach can read the first kind only, as names
+ * contain addresses. Opaque to the kernel.
  */
 #define KL_METADATA_MAX (16u << 20)
 
+enum kl_metadata_kind {
+	KL_METADATA_DEFINED = 0, /* describes what the session defines */
+	KL_METADATA_NAMES = 1, /* what the IDs in its records stand for */
+	KL_METADATA_KINDS
+};
+
 struct kl_abi_metadata {
 	__u32 size;
+	__u32 kind; /* enum kl_metadata_kind */
 	__u32 bytes; /* in: size of `text`; out: size of the metadata */
+	__u32 reserved; /* 0 */
 	__u64 text; /* char * */
 };
 

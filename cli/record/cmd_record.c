@@ -215,7 +215,7 @@ static void clear_progress(const struct record *r)
 
 /*
  * Save stack traces during the recording, too: the recorder may be killed, or a module whose
- * functions are in them may be unloaded.
+ * functions are in them may be unloaded. A flight recorder stores all its names in the session.
  */
 static void save_stacks_now_and_then(struct record *r)
 {
@@ -223,8 +223,9 @@ static void save_stacks_now_and_then(struct record *r)
 	int error;
 
 	/* Not while the dump occupies the descriptor. */
-	if (!cli_session_has_stacks(&r->session) || elapsed - r->collected_ns < COLLECT_NS ||
-	    is_dumping(r))
+	if (!cli_session_has_stacks(&r->session) && r->session.config.mode != KL_MODE_OVERWRITE)
+		return;
+	if (elapsed - r->collected_ns < COLLECT_NS || is_dumping(r))
 		return;
 	r->collected_ns = elapsed;
 	error = kl_recorder_save_stacks(r->recorder);

@@ -28,7 +28,7 @@ static void fill_region(struct kl_crash_region *page, const u8 *memory, u64 byte
  * kl_crash_region_create - make pages that lead to memory
  * @s: the session
  * @kind: what it is
- * @memory: of kvmalloc(), vmalloc() or kl_reserved_alloc(); for KL_CRASH_METADATA, constant
+ * @memory: of kvmalloc(), vmalloc() or kl_reserved_alloc(); metadata is constant
  * @bytes: its size
  * @why: set on failure
  *
@@ -53,7 +53,7 @@ struct kl_crash_region *kl_crash_region_create(struct kl_session *s, enum kl_cra
 		page->generation = generation;
 		page->kind = kind;
 		page->next = first ? kl_crash_address(first) : 0;
-		if (kind == KL_CRASH_METADATA)
+		if (kind == KL_CRASH_METADATA || kind == KL_CRASH_NAMES)
 			page->sum = kl_crash_sum(KL_CRASH_SUM_BEGIN, memory, bytes);
 		fill_region(page, memory, bytes, number);
 		kl_crash_publish_page(&page->head, KL_CRASH_REGION, PAGE_SIZE);

@@ -93,7 +93,7 @@ struct kl_rule {
 };
 
 /**
- * struct kl_metadata - text that describes what a session defines
+ * struct kl_metadata - text that readers of a session need
  * @ref: references of the session and of calls that copy it
  * @session: charged for it; outlives it
  * @crash: pages that lead to it after a crash
@@ -118,7 +118,7 @@ struct kl_metadata {
  * @flag_times: for those of tasks, when they were set
  * @began: when the session was last started, in cycles; 0: never, and the layout of records can
  *         still change
- * @metadata: describes what the session defines; NULL: none yet
+ * @metadata: what readers need, by enum kl_metadata_kind; NULL: none yet
  */
 struct kl_session_defs {
 	struct xarray programs;
@@ -130,7 +130,7 @@ struct kl_session_defs {
 	u64 since;
 	struct kl_flag_times *flag_times[KL_FLAGS_MAX / 2];
 	u64 began;
-	struct kl_metadata *metadata;
+	struct kl_metadata *metadata[KL_METADATA_KINDS];
 };
 
 const struct kl_program *kl_session_program(struct kl_session *s, u32 id);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The text that describes what a session defines: set by its creator, read by any process that
- * attaches. The session's lock guards the pointer; a text is copied to user memory with a
- * reference and without the lock.
+ * Texts that readers of a session need: set by its creator. The one that describes what the session
+ * defines is read by any process that attaches. The session's lock guards the pointers; a text is
+ * copied to user memory with a reference and without the lock.
  */
 #include <linux/mm.h>
 #include <linux/uaccess.h>
@@ -11,6 +11,9 @@
 #include "../core/caller.h"
 #include "../core/reserved.h"
 #include "session.h"
+
+static_assert((int)KL_CRASH_METADATA == (int)KL_METADATA_DEFINED);
+static_assert((int)KL_CRASH_NAMES == (int)KL_METADATA_NAMES);
 
 static struct kl_metadata *alloc_metadata(const struct kl_session *s, u64 bytes)
 {
@@ -40,8 +43,20 @@ void kl_metadata_put(struct kl_metadata *m)
 		kref_put(&m->ref, free_metadata);
 }
 
+/* @kinds: the first ones are allowed. */
+static int check_kind(const struct kl_abi_metadata *m, u32 kinds, struct kl_error *why)
+{
+	if (m->reserved)
+		return kl_fail(why, -EINVAL, "metadata: an unused member is not zero");
+	if (m->kind >= KL_METADATA_KINDS)
+		return kl_fail(why, -EINVAL, "unknown kind of metadata %u", m->kind);
+	if (m->kind >= kinds)
+		return kl_fail(why, -EPERM, "the names of IDs cannot be read");
+	return 0;
+}
+
 /**
- * kl_session_set_metadata - store the text that describes what is defined
+ * kl_session_set_metadata - store a text for readers
  * @s: the session
  * @m: from the caller
  * @why: set on failure
@@ -53,8 +68,10 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 {
 	struct kl_metadata *new, *old;
 	u64 bytes;
-	int error;
+	int error = check_kind(m, KL_METADATA_KINDS, why);
 
+	if (error)
+		return error;
 	if (m->bytes > KL_METADATA_MAX)
 		return kl_fail(why, -EINVAL, "%u bytes of metadata, the limit is %u", m->bytes,
 			       KL_METADATA_MAX);
@@ -75,14 +92,15 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 		kl_metadata_put(new);
 		return kl_fail(why, -EFAULT, "cannot read the metadata from user memory");
 	}
-	new->crash = kl_crash_region_create(s, KL_CRASH_METADATA, new->text, new->bytes, why);
+	new->crash = kl_crash_region_create(s, (enum kl_crash_region_kind)m->kind, new->text,
+					    new->bytes, why);
 	if (!new->crash) {
 		kl_metadata_put(new);
 		return why->error;
 	}
 	mutex_lock(&s->lock);
-	old = s->defs.metadata;
-	s->defs.metadata = new;
+	old = s->defs.metadata[m->kind];
+	s->defs.metadata[m->kind] = new;
 	kl_crash_region_publish(s, new->crash);
 	mutex_unlock(&s->lock);
 	kl_metadata_put(old);
@@ -90,7 +108,7 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 }
 
 /**
- * kl_session_get_metadata - copy the text that describes what is defined
+ * kl_session_get_metadata - copy a text for readers, of the first kind
  * @s: the session
  * @m: `bytes` is the room, and is set to the size of the text
  * @why: set on failure
@@ -100,12 +118,14 @@ int kl_session_set_metadata(struct kl_session *s, const struct kl_abi_metadata *
 int kl_session_get_metadata(struct kl_session *s, struct kl_abi_metadata *m, struct kl_error *why)
 {
 	struct kl_metadata *found;
+	int error = check_kind(m, KL_METADATA_DEFINED + 1, why);
 	u32 room = m->bytes;
-	int error = 0;
 
+	if (error)
+		return error;
 	m->bytes = 0;
 	mutex_lock(&s->lock);
-	found = s->defs.metadata;
+	found = s->defs.metadata[m->kind];
 	if (found)
 		kref_get(&found->ref);
 	mutex_unlock(&s->lock);

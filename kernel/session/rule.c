@@ -67,7 +67,8 @@ void kl_session_defs_deinit(struct kl_session *s)
 		kl_taskset_destroy(c->task_flag[i]);
 	for (u32 i = 0; i < ARRAY_SIZE(c->flag_times); i++)
 		kl_flag_times_destroy(c->flag_times[i]);
-	kl_metadata_put(c->metadata);
+	for (u32 i = 0; i < ARRAY_SIZE(c->metadata); i++)
+		kl_metadata_put(c->metadata[i]);
 }
 
 /* ------------------------------------------------------------- programs */

@@ -265,6 +265,16 @@ int kl_session_set_metadata(struct kl_session *session, const char *text, size_t
 			       "set the metadata");
 }
 
+int kl_session_set_names(struct kl_session *session, const char *bytes, size_t size)
+{
+	struct kl_abi_metadata metadata = { .kind = KL_METADATA_NAMES,
+					    .bytes = (uint32_t)size,
+					    .text = (uintptr_t)bytes };
+
+	return kl_session_call(session, KL_IOC_METADATA_SET, &metadata, sizeof(metadata),
+			       "store the names of IDs");
+}
+
 int kl_session_get_metadata(struct kl_session *session, char **text)
 {
 	uint32_t room = 4096;

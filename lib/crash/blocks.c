@@ -226,6 +226,7 @@ static int read_regions(const struct kl_dump *dump, const struct kl_dump_found *
 {
 	static const char *const names[KL_CRASH_REGIONS] = {
 		[KL_CRASH_METADATA] = "the description of the session's events is",
+		[KL_CRASH_NAMES] = "the names that the session has are",
 		[KL_CRASH_STACKS] = "the session's stack traces are",
 		[KL_CRASH_STACK_WORDS] = "the frames of the session's stack traces are",
 	};

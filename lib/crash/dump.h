@@ -2,7 +2,7 @@
 /*
  * A dump and the module's pages in it: find.c finds them, blocks.c collects a session's blocks,
  * region.c reads its metadata and stack traces, cut.c decides which records are whole, extract.c
- * writes them.
+ * writes them, and names.c what their IDs stand for.
  */
 #ifndef KL_LIB_CRASH_DUMP_H
 #define KL_LIB_CRASH_DUMP_H
@@ -127,11 +127,11 @@ int kl_dump_read_region(const struct kl_dump *dump, const struct kl_dump_found *
 			enum kl_crash_region_kind kind, struct kl_dump_bytes *to);
 
 /*
- * Store the session's stack traces, if there are any, in the trace at @path. Returns 0 or a
- * negative errno with an error text.
+ * Store what the IDs in the session's records stand for in the trace at @path, as far as it is
+ * known. Returns 0 or a negative errno with an error text.
  */
-int kl_dump_save_stacks(const struct kl_dump *dump, const struct kl_dump_load *load,
-			struct kl_dump_parts *parts, const char *path);
+int kl_dump_save_names(const struct kl_dump *dump, const struct kl_dump_load *load,
+		       struct kl_dump_parts *parts, const char *path);
 
 /*
  * Which records of a block are whole.

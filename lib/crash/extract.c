@@ -340,7 +340,7 @@ int kl_dump_extract(struct kl_dump *dump, size_t session, const char *path,
 	if (!ret)
 		ret = write_trace(&x, path);
 	if (!ret)
-		ret = kl_dump_save_stacks(dump, x.load, &x.parts, path);
+		ret = kl_dump_save_names(dump, x.load, &x.parts, path);
 	counts->damaged = x.parts.damaged;
 	if (!ret && !counts->records)
 		ret = kl_fail(ENODATA, "no record of session %u could be recovered",

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Regions of a session's memory that do not move: its metadata and its stack traces. Writes the
- * stack traces to the session's trace, with the names of kernel functions if this machine runs the
- * same kernel.
- */
+/* Regions of a session's memory that do not move: its metadata and its stack traces. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include <kernlens/error.h>
-#include <kernlens/stack.h>
-#include <kernlens/stack_store.h>
-#include <kernlens/symbols.h>
 #include "../base/base.h"
 #include "dump.h"
 
@@ -106,7 +99,7 @@ static int read_region(const struct kl_dump *dump, const struct kl_dump_found *s
 			return -EBADMSG;
 	}
 	region->bytes[region->length] = 0;
-	if (region->kind == KL_CRASH_METADATA &&
+	if ((region->kind == KL_CRASH_METADATA || region->kind == KL_CRASH_NAMES) &&
 	    kl_crash_sum(KL_CRASH_SUM_BEGIN, region->bytes, (uint32_t)region->length) !=
 		    region->page->sum)
 		return -EBADMSG;
@@ -132,118 +125,4 @@ int kl_dump_read_region(const struct kl_dump *dump, const struct kl_dump_found *
 	}
 	*to = (struct kl_dump_bytes){ (char *)region.bytes, region.length };
 	return 0;
-}
-
-/* ------------------------------------------------------- stack traces */
-
-/* @shift: from addresses here to those of the machine. @same_boot: it is this machine, running. */
-struct names {
-	struct kl_symbols *symbols;
-	uint64_t shift;
-	bool same_boot;
-};
-
-/* This machine's symbols name the other's functions if both run the same kernel. */
-static struct names open_names(const struct kl_dump_load *load)
-{
-	struct names names = { 0 };
-	struct kl_trace_info here;
-	struct kl_symbol symbol;
-
-	kl_trace_info_init(&here);
-	if (!load->anchor.text_address || strcmp(here.kernel_release, load->machine.release) ||
-	    strcmp(here.kernel_version, load->machine.version))
-		return names;
-	names.symbols = kl_symbols_open(NULL);
-	if (!names.symbols || kl_symbols_hidden(names.symbols) ||
-	    !kl_symbols_lookup(names.symbols, "kernel:" KL_CRASH_SYMBOL, &symbol)) {
-		kl_symbols_close(names.symbols);
-		names.symbols = NULL;
-		return names;
-	}
-	names.shift = load->anchor.text_address - symbol.address;
-	names.same_boot = here.boot_id[0] && !strcmp(here.boot_id, load->machine.boot_id);
-	return names;
-}
-
-/* In another boot, modules are elsewhere: only the kernel's own functions have names then. */
-static void name_frame(const struct names *names, struct kl_frame *frame, bool exact)
-{
-	struct kl_symbol symbol;
-	uint64_t offset, address = frame->address - names->shift - !exact;
-
-	if (!names->symbols || kl_symbols_around(names->symbols, address, &symbol, &offset) ||
-	    (*symbol.module && !names->same_boot))
-		return;
-	frame->symbol = symbol.name;
-	frame->object = *symbol.module ? symbol.module : NULL;
-	frame->offset = offset + !exact;
-}
-
-static int add_stack(struct kl_stacks *stacks, const struct names *names,
-		     const struct kl_crash_stack *entry, const uint8_t *words, size_t n_words)
-{
-	struct kl_frame frame[KL_STACK_FRAMES_MAX] = {};
-	struct kl_stack stack = {
-		.id = entry->about.id,
-		.kind = entry->about.kind,
-		.flags = entry->about.flags,
-		.pid = entry->about.pid,
-		.n = entry->about.frames,
-		.frame = frame,
-	};
-
-	if (stack.kind != KL_STACK_KERNEL && stack.kind != KL_STACK_USER)
-		return -EBADMSG;
-	if (!stack.n || stack.n > KL_STACK_FRAMES_MAX || entry->at > n_words ||
-	    stack.n > n_words - entry->at)
-		return -EBADMSG;
-	for (unsigned int i = 0; i < stack.n; i++) {
-		frame[i].address = kl_get64(words + 8 * ((size_t)entry->at + i));
-		frame[i].uncertain = i >= entry->about.certain;
-		if (stack.kind == KL_STACK_KERNEL)
-			name_frame(names, &frame[i], !i && stack.flags & KL_STACK_EXACT);
-	}
-	return kl_stacks_add(stacks, &stack);
-}
-
-int kl_dump_save_stacks(const struct kl_dump *dump, const struct kl_dump_load *load,
-			struct kl_dump_parts *parts, const char *path)
-{
-	const struct kl_dump_bytes *entries = &parts->region[KL_CRASH_STACKS];
-	const struct kl_dump_bytes *words = &parts->region[KL_CRASH_STACK_WORDS];
-	struct kl_stacks *stacks;
-	struct names names;
-	size_t damaged = 0;
-	int ret = 0;
-
-	if (!entries->bytes || !words->bytes)
-		return 0;
-	stacks = kl_stacks_create();
-	if (!stacks)
-		return -errno;
-	names = open_names(load);
-	for (size_t i = 0; i < entries->length / sizeof(struct kl_crash_stack) && !ret; i++) {
-		struct kl_crash_stack entry;
-
-		memcpy(&entry, entries->bytes + i * sizeof(entry), sizeof(entry));
-		if (entry.state != KL_CRASH_STACK_READY)
-			continue;
-		ret = entry.about.id == i + 1 ?
-			      add_stack(stacks, &names, &entry, (const uint8_t *)words->bytes,
-					words->length / 8) :
-			      -EBADMSG;
-		damaged += ret == -EBADMSG || ret == -EINVAL;
-		ret = ret == -ENOMEM ? ret : 0;
-	}
-	if (damaged) {
-		parts->damaged += damaged;
-		kl_dump_damaged(dump, "%zu stack traces are damaged", damaged);
-	}
-	if (!ret)
-		ret = kl_stacks_save(stacks, path);
-	kl_symbols_close(names.symbols);
-	kl_stacks_destroy(stacks);
-	kl_error_clear();
-	return ret;
 }

@@ -11,6 +11,7 @@
 #include <kernlens/record.h>
 #include <kernlens/stack_store.h>
 #include "../base/base.h"
+#include "recorder.h"
 
 /* Time limit for the pass over a new trace that looks for addresses. */
 #define ADDRESSES_NS 10000000000ull
@@ -53,7 +54,7 @@ void kl_record_names_destroy(struct kl_record_names *names)
 	free(names);
 }
 
-static bool has_cgroups(const struct kl_record_names *names)
+bool kl_record_names_has_cgroups(const struct kl_record_names *names)
 {
 	const struct kl_variable *variable;
 
@@ -146,7 +147,7 @@ struct kl_cgroups *kl_record_names_cgroups(const struct kl_record_names *names)
 
 void kl_record_names_read_cgroups(struct kl_record_names *names)
 {
-	if (names && names->cgroups && has_cgroups(names))
+	if (names && names->cgroups && kl_record_names_has_cgroups(names))
 		kl_cgroups_read(names->cgroups);
 }
 
@@ -154,7 +155,7 @@ int kl_record_names_save_cgroups(struct kl_record_names *names, const char *path
 {
 	int ret;
 
-	if (!names || !names->cgroups || !has_cgroups(names))
+	if (!names || !names->cgroups || !kl_record_names_has_cgroups(names))
 		return 0;
 	kl_cgroups_read(names->cgroups);
 	ret = kl_cgroups_save(names->cgroups, path);

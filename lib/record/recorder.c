@@ -7,10 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <kernlens/cgroup_store.h>
 #include <kernlens/compress.h>
 #include <kernlens/error.h>
+#include <kernlens/id_names.h>
+#include <kernlens/session_define.h>
 #include <kernlens/timebase.h>
 #include "../base/base.h"
 #include "recorder.h"
@@ -121,6 +124,7 @@ struct kl_recorder *kl_recorder_create(const struct kl_record_source *source,
 		return NULL;
 	}
 	ret = kl_recorder_init(recorder, source, params);
+	recorder->unpublished = true;
 	if (!ret)
 		return recorder;
 	kl_recorder_deinit(recorder);
@@ -218,14 +222,51 @@ int kl_recorder_drain(struct kl_recorder *recorder)
 	return recorder->reader ? kl_recorder_read(recorder, false) : 0;
 }
 
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * Store the names in a flight recorder's session. All of them are written each time, so this may
+ * take a fiftieth of the time.
+ */
+static void publish_names(struct kl_recorder *recorder)
+{
+	struct kl_record_names *names = recorder->params.names;
+	struct kl_id_names all = {
+		.stacks = kl_record_names_stacks(names),
+		.cgroups = kl_record_names_cgroups(names),
+	};
+	uint64_t began = monotonic_ns();
+	struct kl_buffer bytes = {};
+
+	if (!recorder->unpublished || !overwrites(recorder) || began < recorder->publish_ns ||
+	    (!kl_record_names_has_stacks(names) && !kl_record_names_has_cgroups(names)))
+		return;
+	/* Without them, a trace after a crash has addresses. */
+	if (!kl_id_names_write(&all, &bytes))
+		kl_session_set_names(recorder->source.session, bytes.data, bytes.length);
+	kl_buffer_deinit(&bytes);
+	kl_error_clear();
+	recorder->unpublished = false;
+	recorder->publish_ns = began + 50 * (monotonic_ns() - began);
+}
+
 int kl_recorder_save_stacks(struct kl_recorder *recorder)
 {
 	struct kl_record_names *names = recorder->params.names;
 	int got = kl_record_names_has_stacks(names) ? kl_record_names_collect(names, false) : 0;
 
 	/* A failure is repeated, and reported, at the end. */
-	if (got > 0)
+	if (got > 0) {
 		kl_stacks_save(kl_record_names_stacks(names), recorder->path);
+		recorder->unpublished = true;
+	}
+	publish_names(recorder);
 	return got < 0 ? got : 0;
 }
 

@@ -12,6 +12,8 @@
  * @stuck: the buffers can no longer be read
  * @failed: negative errno of the first failure that leaves the trace incomplete
  * @requests: requests for snapshots so far
+ * @unpublished: there may be names that are not in the session yet
+ * @publish_ns: when they may be stored there, by CLOCK_MONOTONIC
  */
 struct kl_recorder {
 	struct kl_record_source source;
@@ -27,6 +29,8 @@ struct kl_recorder {
 	bool stuck;
 	int failed;
 	uint64_t requests;
+	bool unpublished;
+	uint64_t publish_ns;
 	struct kl_snapshot_counts snapshots;
 };
 
@@ -60,6 +64,9 @@ void kl_recorder_report_missing(const struct kl_recorder *recorder);
  */
 int kl_recorder_name_stacks(const struct kl_recorder *recorder);
 int kl_recorder_name_addresses(const struct kl_recorder *recorder);
+
+/* Do the session's records have IDs of cgroups? */
+bool kl_record_names_has_cgroups(const struct kl_record_names *names);
 
 /* Report a notice. @error: with its error text, or 0. Returns @error. */
 int kl_recorder_notify(const struct kl_recorder *recorder, enum kl_record_notice_kind kind,

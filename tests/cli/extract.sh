@@ -25,10 +25,13 @@ check "nothing is created" test ! -e t
 # A loop of the shell: no process begins or ends in it.
 cat >script <<'END'
 for ((i = 0; i < 200; i++)); do echo >/dev/null; done
+# Until the recorder has stored the names.
+read -rt 3 _ <>pause
 "$1" extract /proc/kcore --list --json >list
 "$1" extract /proc/kcore -o memory --json >result 2>messages
 END
-kl record -q --no-dump --overwrite --name extracted -e 'syscall_entry_dup2:stack,mark' -v rss -o whole -- \
+mkfifo pause
+kl record -q --no-dump --overwrite --name extracted -e 'syscall_entry_dup2:stack,mark' -v rss,cgroup_id -o whole -- \
 	bash script "$kernlens"
 expect "a flight recorder whose command extracts it" 0
 check "the list has it" jq -e --arg kernel "$(uname -r)" --arg boot "$(</proc/sys/kernel/random/boot_id)" \
@@ -48,13 +51,20 @@ check "they are the first of the recording" cmp extracted.calls <(head -n "$(wc 
 check "at the same times" jq -n -e --slurpfile a extracted.json --slurpfile b whole.json \
 	'[range($a | length) as $i | ($a[$i] | .seconds * 1e9 + .nanoseconds) - ($b[$i] | .seconds * 1e9 + .nanoseconds) | fabs] | max < 1e6'
 check "babeltrace2 reads it" test "$(babeltrace2 "$trace" 2>/dev/null | wc -l)" = "$(wc -l <extracted.calls)"
+# Of the script itself: a child that it forks for the extraction has no names yet.
+script=$(jq -r 'select(.event == "syscall_entry_dup2").tid' extracted.json | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
 stacks() {
-	jq -c 'select(.stacks) | [.stacks.kstack[] | [.address, .symbol, .offset]]' "$1" | sort -u
+	jq -c "select(.stacks.$1 and .tid == $script) | [.stacks.$1[] | [.address, .symbol, .offset, .file, .build_id, .place]]" "$2" | sort -u
 }
-stacks extracted.json >extracted.stacks
-stacks whole.json >whole.stacks
+stacks kstack extracted.json >extracted.stacks
+stacks kstack whole.json >whole.stacks
 check "its kernel stacks are there, with names" grep -q do_syscall_64 extracted.stacks
 check "the same as in the recording" test -z "$(comm -23 extracted.stacks whole.stacks)"
+stacks ustack extracted.json >extracted.stacks
+stacks ustack whole.json >whole.stacks
+check "those of the program, too" grep -q '"execute_command_internal",.*"/usr/bin/bash"' extracted.stacks
+check "with all names" test -z "$(comm -23 extracted.stacks whole.stacks)"
+check "and paths of cgroups" test -s "$trace/.kernlens/cgroups"
 kl report syscalls "$trace"
 expect "it can be reported on" 0
 

@@ -32,3 +32,14 @@ await_sessions() {
 		done
 	done
 }
+
+# Wait until the flight recorder has named the first stack traces, and for the next ones. The first take it
+# seconds here, since it reads the kernel's symbols.
+await_names() {
+	local i
+	for ((i = 0; i < 300; i++)); do
+		[[ ! -e /tmp/flight/.kernlens/stacks ]] || break
+		sleep 0.1
+	done
+	sleep 4
+}

@@ -526,6 +526,37 @@ static void test_storms(void)
 	storm(KL_HANDLER_use, "so do switches");
 }
 
+/* Names of IDs contain addresses of the kernel, which a process that attaches may not see. */
+static void test_metadata(void)
+{
+	struct kl_abi_session params = { .blocks = 4, .block_bytes = 4096 };
+	char said[64] = "";
+	struct kl_abi_metadata m = { .size = sizeof(m), .text = (u64)(uintptr_t) "defined" };
+	int fd = kl_open();
+
+	if (kl_session(fd, &params))
+		bail("session: %s", kl_why(fd));
+	m.bytes = 7;
+	tap_check(!kl_call(fd, KL_IOC_METADATA_SET, &m), "metadata is stored");
+	m.kind = KL_METADATA_NAMES;
+	m.text = (u64)(uintptr_t) "names";
+	m.bytes = 5;
+	tap_check(!kl_call(fd, KL_IOC_METADATA_SET, &m), "names of IDs, too");
+	m.text = (u64)(uintptr_t)said;
+	m.bytes = sizeof(said);
+	tap_check(kl_call(fd, KL_IOC_METADATA_GET, &m) == -EPERM && !*said,
+		  "which nobody can read");
+	m.kind = KL_METADATA_DEFINED;
+	tap_check(!kl_call(fd, KL_IOC_METADATA_GET, &m) && m.bytes == 7 && !strcmp(said, "defined"),
+		  "the other text is as before");
+	m.kind = KL_METADATA_KINDS;
+	tap_check(kl_call(fd, KL_IOC_METADATA_SET, &m) == -EINVAL, "another kind is refused");
+	m.kind = KL_METADATA_DEFINED;
+	m.reserved = 1;
+	tap_check(kl_call(fd, KL_IOC_METADATA_SET, &m) == -EINVAL, "and a member that has no use");
+	close(fd);
+}
+
 int main(void)
 {
 	called = symbol_address("kls_called");
@@ -539,5 +570,6 @@ int main(void)
 	test_alarms_of_alarms();
 	test_storms();
 	test_at_once();
+	test_metadata();
 	return tap_end();
 }

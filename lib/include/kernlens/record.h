@@ -404,7 +404,9 @@ int kl_recorder_drain(struct kl_recorder *recorder);
  * @recorder: recorder of a running session
  *
  * For long recordings: the program may be killed, or a module unloaded whose functions the traces
- * contain. Returns 0, or a negative errno with an error text if the traces cannot be read.
+ * contain. A flight recorder also stores them in the session, for kernlens-extract(1) after a
+ * crash, unless its user's limit of memory is reached. Returns 0, or a negative errno with an error
+ * text if the traces cannot be read.
  */
 int kl_recorder_save_stacks(struct kl_recorder *recorder);
 

@@ -30,6 +30,7 @@
 #include <kernlens/growth.h>
 #include <kernlens/histogram.h>
 #include <kernlens/history.h>
+#include <kernlens/id_names.h>
 #include <kernlens/inspect.h>
 #include <kernlens/io_report.h>
 #include <kernlens/irq_report.h>

@@ -34,6 +34,16 @@ int kl_session_add_program(struct kl_session *session, const struct kl_abi_op *o
 int kl_session_add_rule(struct kl_session *session, struct kl_abi_rule *rule);
 
 /**
+ * kl_session_set_names - store what the IDs in the session's records stand for
+ * @session: session
+ * @bytes: from kl_id_names_write()
+ * @size: of @bytes
+ *
+ * Returns 0 on success.
+ */
+int kl_session_set_names(struct kl_session *session, const char *bytes, size_t size);
+
+/**
  * kl_session_add_events - define events
  * @session: session that has not been started
  * @events: their definitions

@@ -113,6 +113,18 @@ static int do_metadata(struct world *w)
 	return error ? error : kl_call(w->fd, KL_IOC_METADATA_GET, &metadata);
 }
 
+/* Replaced, as by a recorder. */
+static int do_names(struct world *w)
+{
+	struct kl_abi_metadata names = { .size = sizeof(names),
+					 .kind = KL_METADATA_NAMES,
+					 .bytes = 9000,
+					 .text = (u64)(uintptr_t)room };
+	int error = kl_call(w->fd, KL_IOC_METADATA_SET, &names);
+
+	return error ? error : kl_call(w->fd, KL_IOC_METADATA_SET, &names);
+}
+
 /* Assigns rules 0 to 2 to events of the table and to dynamic ones. */
 static int do_maskset(struct world *w)
 {
@@ -247,6 +259,7 @@ const struct call define_calls[] = {
 	{ "rule", MADE, do_rule, NULL, 0, prepare_program },
 	{ "rule of another module", MADE, do_external, NULL, 0, NULL },
 	{ "metadata", MADE, do_metadata, NULL, 0, NULL },
+	{ "names", MADE, do_names, NULL, 0, NULL },
 	{ "maskset with rules", MADE, do_maskset, NULL, 0, prepare_rules },
 	{ "start of what is defined", MADE, do_start, is_stopped, 40, prepare_all },
 	{ "maskset with rules while running", MADE, do_switch, runs, 40, prepare_running },

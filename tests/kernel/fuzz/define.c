@@ -334,9 +334,12 @@ void op_metadata(void)
 	struct kl_abi_metadata metadata = { .size = sizeof(metadata) };
 	int fd = session_fd();
 
+	metadata.kind = one_in(20) ? below(5) : below(KL_METADATA_KINDS);
 	metadata.bytes = below(20000);
 	metadata.text = (u64)(uintptr_t)odd_or(room, metadata.bytes);
 	TRY(fd, KL_IOC_METADATA_SET, metadata);
+	if (!one_in(10))
+		metadata.kind = KL_METADATA_DEFINED;
 	metadata.bytes = FUZZ_BUFFER;
 	TRY(fd, KL_IOC_METADATA_GET, metadata);
 }

@@ -413,6 +413,7 @@ static void set_up(int fd, enum purpose purpose, u32 *rules, u32 *defined, struc
 	if (one_in(4)) {
 		struct kl_abi_metadata metadata = { .size = sizeof(metadata) };
 
+		metadata.kind = below(KL_METADATA_KINDS);
 		metadata.bytes = below(5000);
 		metadata.text = (u64)(uintptr_t)room;
 		TRY(fd, KL_IOC_METADATA_SET, metadata);

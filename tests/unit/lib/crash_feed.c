@@ -145,12 +145,29 @@ static unsigned int count_stacks(const struct kl_trace *trace)
 		const struct kl_stack *stack = kl_stacks_get(stacks, id);
 		unsigned int k = 0;
 
-		while (stack && k < stack->n &&
-		       stack->frame[k].address == 0xffffffff81000000 + 256 * (id - 1) + k)
+		while (stack && k < stack->n && stack->frame[k].address == machine_frame(id, k))
 			k++;
 		right += stack && stack->n == id && k == id;
 	}
 	return right + (stacks && kl_stacks_count(stacks) > MACHINE_STACKS);
+}
+
+/* Count the frames that have names, which must be theirs. */
+static void look_at_names(struct crash_got *got, const struct kl_trace *trace)
+{
+	const struct kl_stacks *stacks = kl_schema_stacks(kl_trace_schema(trace));
+
+	for (uint32_t id = 1; id <= MACHINE_STACKS; id++) {
+		const struct kl_stack *stack = kl_stacks_get(stacks, id);
+
+		for (unsigned int k = 0; stack && k < stack->n; k++) {
+			const struct kl_frame *frame = &stack->frame[k];
+
+			got->named += frame->symbol != NULL;
+			got->wrong += frame->symbol &&
+				      strcmp(frame->symbol, machine_function(frame->address)) != 0;
+		}
+	}
 }
 
 static void read_trace(const struct crash_made *made, struct crash_got *got, const char *path)
@@ -171,6 +188,8 @@ static void read_trace(const struct crash_made *made, struct crash_got *got, con
 	got->missing = counts->corrupt + counts->damaged + counts->discarded + counts->overwritten +
 		       counts->unstored + counts->unseen;
 	got->stacks = count_stacks(trace);
+	look_at_names(got, trace);
+	got->cgroup = kl_cgroups_get(kl_schema_cgroups(kl_trace_schema(trace)), 7) != NULL;
 	kl_trace_close(trace);
 }
 
@@ -214,10 +233,14 @@ struct crash_got *crash_extract_elf(const struct crash_made *made)
 	return crash_extract(made, crash_image());
 }
 
+/* All frames of the traces with names, and the outermost of the others. */
+#define NAMED (MACHINE_NAMED * (MACHINE_NAMED + 1) / 2 + MACHINE_STACKS - MACHINE_NAMED)
+
 bool crash_is_whole(const struct crash_made *made, const struct crash_got *got)
 {
 	bool whole = !got->error && !got->notices && !got->wrong && got->events == made->n &&
-		     got->sessions == 1 && got->stacks == MACHINE_STACKS;
+		     got->sessions == 1 && got->stacks == MACHINE_STACKS && got->named == NAMED &&
+		     got->cgroup;
 
 	if (!whole)
 		printf("# error %d, %u notices, %u wrong, %u of %u events: %s\n", got->error,

@@ -28,6 +28,8 @@ struct crash_got {
 	unsigned int wrong;
 	uint64_t missing; /* as the trace says */
 	unsigned int stacks; /* traces of which all frames are right */
+	unsigned int named; /* frames with a name, each of which is right */
+	bool cgroup; /* the path of one is there */
 	bool has[CRASH_RECORDS_MAX];
 };
 

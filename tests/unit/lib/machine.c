@@ -59,7 +59,7 @@ static void add_region(struct machine *m, enum kl_crash_region_kind kind, const 
 	page->kind = kind;
 	page->bytes = bytes;
 	page->first = 96;
-	if (kind == KL_CRASH_METADATA)
+	if (kind == KL_CRASH_METADATA || kind == KL_CRASH_NAMES)
 		page->sum = kl_crash_sum(KL_CRASH_SUM_BEGIN, memory, (uint32_t)bytes);
 	while (done < bytes) {
 		size_t skip = page->n ? 0 : page->first, part = PAGE - skip;
@@ -72,6 +72,48 @@ static void add_region(struct machine *m, enum kl_crash_region_kind kind, const 
 	}
 	machine_seal(m, page, KL_CRASH_REGION, PAGE);
 	m->session->region[kind] = machine_address(m, page);
+}
+
+uint64_t machine_frame(uint32_t stack, unsigned int frame)
+{
+	const uint64_t text = 0xffffffff81000000;
+
+	return frame + 1 == stack ? text : text + 256 * (stack - 1) + frame;
+}
+
+const char *machine_function(uint64_t address)
+{
+	static char name[32];
+
+	/* Names that do not compress well. */
+	snprintf(name, sizeof(name), "f_%016llx",
+		 (unsigned long long)((address ^ address >> 7) * 0x9e3779b97f4a7c15ull));
+	return name;
+}
+
+static void add_names(struct machine *m)
+{
+	struct kl_id_names names = { .stacks = kl_stacks_create(), .cgroups = kl_cgroups_create() };
+	struct kl_buffer bytes = {};
+
+	for (uint32_t id = 1; id <= MACHINE_NAMED; id++) {
+		char text[MACHINE_NAMED][32];
+		struct kl_frame frame[MACHINE_NAMED] = {};
+		struct kl_stack stack = { .id = id, .n = id, .frame = frame };
+
+		for (unsigned int k = 0; k < id; k++) {
+			frame[k].address = machine_frame(id, k);
+			frame[k].symbol = strcpy(text[k], machine_function(frame[k].address));
+		}
+		if (kl_stacks_add(names.stacks, &stack))
+			abort();
+	}
+	if (kl_cgroups_add(names.cgroups, 7, "/system.slice") || kl_id_names_write(&names, &bytes))
+		abort();
+	add_region(m, KL_CRASH_NAMES, bytes.data, bytes.length);
+	kl_buffer_deinit(&bytes);
+	kl_stacks_destroy(names.stacks);
+	kl_cgroups_destroy(names.cgroups);
 }
 
 /* Traces 1 to MACHINE_STACKS, of which each has one frame more than the one before. */
@@ -88,7 +130,7 @@ static void add_stacks(struct machine *m)
 		stacks[i].at = n;
 		stacks[i].state = KL_CRASH_STACK_READY;
 		for (uint32_t k = 0; k <= i; k++)
-			words[n++] = 0xffffffff81000000 + 256 * i + k;
+			words[n++] = machine_frame(i + 1, k);
 	}
 	/* One was being written. */
 	stacks[MACHINE_STACKS] = stacks[0];
@@ -162,6 +204,7 @@ void machine_init(struct machine *m, uint64_t base, const char *text)
 	if (text)
 		add_region(m, KL_CRASH_METADATA, text, strlen(text));
 	add_stacks(m);
+	add_names(m);
 	machine_seal(m, s, KL_CRASH_SESSION, offsetof(struct kl_crash_session, began));
 	m->anchor->session[machine_random(KL_CRASH_ANCHOR_SESSIONS)] = machine_address(m, s);
 }

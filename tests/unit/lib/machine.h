@@ -11,6 +11,7 @@
 #define MACHINE_PAGES 256u
 #define MACHINE_CPUS 2u
 #define MACHINE_STACKS 60u /* more than fit into a page */
+#define MACHINE_NAMED 40u /* the recorder has stored their names: larger than a page */
 
 /* What a page of the memory is. */
 enum machine_use {
@@ -45,6 +46,12 @@ void machine_deinit(struct machine *m);
 /* A page of its own, zeroed. */
 void *machine_page(struct machine *m, enum machine_use use);
 uint64_t machine_address(const struct machine *m, const void *at);
+/* Address of a frame of a stack trace, from 0. The outermost frame of all is that of the first. */
+uint64_t machine_frame(uint32_t stack, unsigned int frame);
+
+/* Its name. */
+const char *machine_function(uint64_t address);
+
 /* Computes the head of a page again, after a change. */
 void machine_seal(struct machine *m, void *page, enum kl_crash_kind kind, size_t constant);
 

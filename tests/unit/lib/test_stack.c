@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zstd.h>
+
+#include <kernlens/id_names.h>
 #include <kernlens/stack.h>
 #include <kernlens/stack_store.h>
 #include "unit.h"
@@ -172,6 +175,66 @@ static void test_names(struct kl_stacks *stacks)
 	kl_buffer_deinit(&text);
 }
 
+/* Compress and parse. Returns what parsing does. */
+static int parse_names(const char *text, size_t bytes, struct kl_id_names *names)
+{
+	size_t room = ZSTD_compressBound(bytes);
+	char *to = malloc(room);
+	int ret = kl_id_names_parse(to, ZSTD_compress(to, room, text, bytes, 1), names);
+
+	free(to);
+	return ret;
+}
+
+static void forget_names(struct kl_id_names *names)
+{
+	kl_stacks_destroy(names->stacks);
+	kl_cgroups_destroy(names->cgroups);
+}
+
+/* Names of IDs, as a session has them: @stacks, and the path of a cgroup. */
+static void test_id_names(struct kl_stacks *stacks)
+{
+	struct kl_id_names names = { stacks, kl_cgroups_create() }, got;
+	struct kl_buffer bytes = {};
+	unsigned int wrong = 0;
+	char text[10000];
+	size_t length;
+
+	unit_check(!kl_cgroups_add(names.cgroups, 7, "/a b") &&
+			   !kl_id_names_write(&names, &bytes) &&
+			   !kl_id_names_parse(bytes.data, bytes.length, &got) &&
+			   kl_stacks_count(got.stacks) == kl_stacks_count(stacks) &&
+			   same(kl_stacks_get(got.stacks, 100), kl_stacks_get(stacks, 100)) &&
+			   same_text(kl_cgroups_get(got.cgroups, 7), "/a b"),
+		   "names of IDs are the same after they were stored");
+	forget_names(&got);
+	kl_cgroups_destroy(names.cgroups);
+	length = ZSTD_decompress(text, sizeof(text), bytes.data, bytes.length);
+	/* Without the second part, and without any, they are right. */
+	for (size_t cut = 0; cut < length; cut++) {
+		int ret = parse_names(text, cut, &got);
+		bool between = text[cut - !!cut] == '\n' && !strncmp(text + cut, "part ", 5);
+
+		wrong += between ? ret != 0 : ret != -EINVAL;
+		forget_names(&got);
+	}
+	unit_check(!wrong, "wherever they are cut, that is noticed");
+	for (size_t cut = 0; cut < bytes.length; cut++) {
+		wrong += kl_id_names_parse(bytes.data, cut, &got) != -EINVAL;
+		forget_names(&got);
+	}
+	unit_check(!wrong, "as compressed, too");
+	memcpy(strstr(text, "part cgroups") + 5, "unknown", 7);
+	unit_check(!parse_names(text, length, &got) && got.stacks && !got.cgroups,
+		   "a part of another kind is passed over");
+	forget_names(&got);
+	memcpy(strstr(text, "part unknown ") + 13, "-1", 2);
+	unit_check(parse_names(text, length, &got) == -EINVAL, "one of an impossible size is not");
+	forget_names(&got);
+	kl_buffer_deinit(&bytes);
+}
+
 int main(void)
 {
 	struct kl_stacks *stacks = make();
@@ -189,6 +252,7 @@ int main(void)
 	test_print(stacks);
 	test_old();
 	test_names(stacks);
+	test_id_names(stacks);
 	kl_buffer_deinit(&text);
 	kl_stacks_destroy(stacks);
 	return unit_end();
