@@ -185,7 +185,7 @@ json "and who did what sync waited for" '[.task | recurse(.parts[]) | select(.te
 	.parts[] | select(.text == "kworker (wb_workfn)").ns] | add > 1e6'
 umount mounted
 losetup -d "$loop"
-kl why -F 499 --json -- "$(realpath "$here/../../build/tests/cli/stack-chain")" spin 500
+kl why -F 499 --json -- "$(realpath "$here/../../build/tests/cli/stack-chain")" spin 1500
 json "-F: what runs" '.task | [.parts[] | select(.kind == "running")] | .[0].ns as $all |
 	[.[0].parts[].ns] | add == $all and max > 0.8 * $all'
 json "by function" '[.task.parts[] | select(.kind == "running").parts[] | select(.text == "chain_c (stack-chain)").ns] |
