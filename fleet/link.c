@@ -13,7 +13,6 @@
 
 #include "link.h"
 
-#define LOGIN_MAX 4096
 #define RECONNECT_MS 500
 #define PING_MS 5000
 #define WAIT_MS 2000 /* for an answer of JetStream */
@@ -67,25 +66,32 @@ static bool check_secret(const char *path)
 
 	if (stat(path, &file))
 		return !fleet_error("%s: %s", path, strerror(errno));
-	if (!S_ISREG(file.st_mode) || file.st_size > (off_t)LOGIN_MAX * 16)
+	if (!S_ISREG(file.st_mode) || file.st_size > (off_t)FLEET_LOGIN_MAX * 16)
 		return !fleet_error("%s: not a regular file of at most 64 KiB", path);
 	if (file.st_mode & 0006)
 		return !fleet_error("%s: other users can read or write it (chmod o-rw)", path);
 	return true;
 }
 
+bool fleet_read_login(const char *path, char text[FLEET_LOGIN_MAX])
+{
+	FILE *file = check_secret(path) ? fopen(path, "re") : NULL;
+
+	if (!file)
+		return false;
+	if (!fgets(text, FLEET_LOGIN_MAX, file))
+		*text = 0;
+	fclose(file);
+	text[strcspn(text, "\r\n")] = 0;
+	return *text || !fleet_error("%s: no login in it", path);
+}
+
 static natsStatus set_login(natsOptions *nats, const char *path)
 {
-	char text[LOGIN_MAX], *colon;
-	FILE *file = fopen(path, "re");
+	char text[FLEET_LOGIN_MAX], *colon;
 	natsStatus status;
 
-	if (!file || !fgets(text, sizeof(text), file))
-		*text = 0;
-	if (file)
-		fclose(file);
-	text[strcspn(text, "\r\n")] = 0;
-	if (!*text)
+	if (!fleet_read_login(path, text))
 		return NATS_INVALID_ARG;
 	colon = strchr(text, ':');
 	if (colon)
@@ -101,7 +107,6 @@ static natsStatus set_secrets(natsOptions *nats, const struct fleet_options *opt
 	natsStatus status = NATS_OK;
 
 	if ((options->credentials && !check_secret(options->credentials)) ||
-	    (options->login && !check_secret(options->login)) ||
 	    (options->key && !check_secret(options->key)))
 		return NATS_ERR;
 	if (options->credentials)

@@ -17,6 +17,8 @@
 #define FLEET_ALARM "kernlens.alarm" /* .HOST: a host's request to others */
 #define FLEET_INBOX "kernlens.inbox" /* .HOST: where a host gets acknowledgments */
 #define FLEET_SUBJECT_MAX 256
+#define FLEET_LOGIN_MAX 4096
+#define FLEET_QUERIES_MAX 16
 
 /**
  * struct fleet_options - the command line
@@ -28,6 +30,7 @@
  * @heed: patterns of hosts whose alarms are obeyed
  * @control: descriptor of the recorder, -1: none
  * @first: no recorder is writing to the spool
+ * @prometheus: URL of the server that @query is for; @login and @ca are for it then
  * @most: maximum size of a trace that is fetched, or of the stream; 0: the default
  */
 struct fleet_options {
@@ -36,6 +39,8 @@ struct fleet_options {
 	int control;
 	bool first, partial;
 	uint64_t most, age_s;
+	const char *prometheus, *query[FLEET_QUERIES_MAX];
+	unsigned int n_queries;
 	unsigned int replicas;
 	uint64_t wait_ms;
 };
@@ -60,6 +65,9 @@ natsConnection *fleet_link(const struct fleet_options *options, const char *host
  */
 bool fleet_link_stream(const struct fleet_options *options, natsConnection **nc, jsCtx **js);
 
+/* Read the first line of a file of secrets, which others must not be able to read. */
+bool fleet_read_login(const char *path, char text[FLEET_LOGIN_MAX]);
+
 /* Print "kernlens: text" on stderr. Returns an exit status of 1. */
 int fleet_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -77,6 +85,7 @@ int fleet_list(const struct fleet_options *options);
 int fleet_get(const struct fleet_options *options);
 int fleet_remove(const struct fleet_options *options);
 int fleet_call(const struct fleet_options *options, bool freeze);
+int fleet_query(const struct fleet_options *options);
 int fleet_create(const struct fleet_options *options);
 
 #endif /* FLEET_LINK_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * kernlens-fleet: what of `kernlens ship` and `kernlens fleet` talks to the server. It is a program
- * of its own, so that the others need no libnats, and started by those: its options and what it
- * prints are no interface.
+ * kernlens-fleet: what of `kernlens ship` and `kernlens fleet` talks to servers. It is a program of
+ * its own, so that the others need neither libnats nor libcurl, and started by those: its options
+ * and what it prints are no interface.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -30,6 +30,8 @@ enum {
 	KEY_AGE,
 	KEY_REPLICAS,
 	KEY_WAIT,
+	KEY_PROMETHEUS,
+	KEY_QUERY,
 };
 
 static const struct option long_options[] = {
@@ -52,6 +54,8 @@ static const struct option long_options[] = {
 	{ "max-age", required_argument, NULL, KEY_AGE },
 	{ "replicas", required_argument, NULL, KEY_REPLICAS },
 	{ "wait", required_argument, NULL, KEY_WAIT },
+	{ "prometheus", required_argument, NULL, KEY_PROMETHEUS },
+	{ "query", required_argument, NULL, KEY_QUERY },
 	{},
 };
 
@@ -77,6 +81,8 @@ static const char **text_option(struct fleet_options *options, int key)
 		return &options->spool;
 	case KEY_HEED:
 		return &options->heed;
+	case KEY_PROMETHEUS:
+		return &options->prometheus;
 	case KEY_OUTPUT:
 		return &options->output;
 	case KEY_REASON:
@@ -106,6 +112,10 @@ static void take_option(struct fleet_options *options, int key)
 		break;
 	case KEY_MOST:
 		options->most = strtoull(optarg, NULL, 10);
+		break;
+	case KEY_QUERY:
+		if (options->n_queries < FLEET_QUERIES_MAX)
+			options->query[options->n_queries++] = optarg;
 		break;
 	case KEY_AGE:
 		options->age_s = strtoull(optarg, NULL, 10);
@@ -158,6 +168,8 @@ int main(int argc, char **argv)
 			return 2;
 		take_option(&options, key);
 	}
+	if (!strcmp(argv[1], "query"))
+		return options.prometheus ? fleet_query(&options) : 2;
 	if (!options.server) {
 		fleet_error("which server? (--server URL)");
 		return 2;

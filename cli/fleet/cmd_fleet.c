@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <kernlens/internal.h>
@@ -14,6 +15,7 @@
 #include "../base/output.h"
 #include "fleet.h"
 #include "fleet_print.h"
+#include "fleet_top.h"
 
 enum {
 	KEY_HOSTS = CLI_FLEET_OWN,
@@ -23,13 +25,23 @@ enum {
 	KEY_REPLICAS,
 	KEY_WAIT,
 	KEY_REASON,
+	KEY_PROMETHEUS,
+	KEY_PROMETHEUS_LOGIN,
+	KEY_PROMETHEUS_CA,
+	KEY_TOP,
+	KEY_BY,
+	KEY_WINDOW,
+	KEY_WATCH,
 };
 
 #define REPLICAS_MAX 5
+#define TOP_MAX 500
+#define WINDOW_MAX_NS (86400ull * 1000000000u)
 
 static const struct cli_option options[] = {
 	CLI_FLEET_OPTIONS,
-	{ KEY_HOSTS, "hosts", "PATTERN", "hosts of ls, status and freeze, such as 'db*,web1' (*)" },
+	{ KEY_HOSTS, "hosts", "PATTERN",
+	  "hosts of ls, top, status and freeze, such as 'db*,web1' (*)" },
 	{ 'o', "output", "DIR", "get: trace directory to create (HOST-CAPTURE)" },
 	{ KEY_PARTIAL, "partial", NULL, "get, view, why: also a capture that is not whole" },
 	{ KEY_MAX_SIZE, "max-size", "SIZE",
@@ -39,6 +51,14 @@ static const struct cli_option options[] = {
 	  "create: servers of a cluster that keep each capture (1)" },
 	{ KEY_REASON, "reason", "TEXT", "freeze: why, which ls shows" },
 	{ KEY_WAIT, "wait", "SECONDS", "freeze, status: wait so long for answers (2)" },
+	{ KEY_PROMETHEUS, "prometheus", "URL", "top: server that scrapes kernlens serve" },
+	{ KEY_PROMETHEUS_LOGIN, "prometheus-login-file", "FILE",
+	  "top: file with USER:PASSWORD or a token" },
+	{ KEY_PROMETHEUS_CA, "prometheus-ca", "FILE", "top: its certificate is one of these" },
+	{ KEY_BY, "by", "WORD", "top: sort processes by cpu, wait, memory, read or written (cpu)" },
+	{ KEY_TOP, "top", "N", "top: processes of all hosts together (20)" },
+	{ KEY_WINDOW, "window", "SECONDS", "top: take rates over so long (300)" },
+	{ KEY_WATCH, "watch", "[=SECONDS]", "top: repeat at this interval until Ctrl-C (5)" },
 	{},
 };
 
@@ -48,6 +68,7 @@ static const struct cli_option options[] = {
  * @host, @capture: of get, view, why and rm
  * @is_pattern: @host is patterns of several hosts
  * @rest: what the command of view and why gets
+ * @top, @watch, @watch_ns: of top, which may be repeated
  */
 struct fleet {
 	const struct cli_command *self;
@@ -57,6 +78,9 @@ struct fleet {
 	char **rest;
 	bool partial, is_pattern;
 	uint64_t size, age_ns, replicas, wait_ns;
+	struct cli_fleet_top top;
+	bool watch;
+	uint64_t watch_ns;
 };
 
 /* ------------------------------------------------------------------------ lists */
@@ -93,6 +117,25 @@ static int call(struct fleet *f, bool freeze)
 		status = freeze ? cli_fleet_print_freeze(rows, capture) :
 				  cli_fleet_print_status(rows);
 	json_decref(rows);
+	return status;
+}
+
+/* Ctrl-C ends it. */
+static int top(struct fleet *f)
+{
+	const struct timespec pause = { (time_t)(f->watch_ns / 1000000000),
+					(long)(f->watch_ns % 1000000000) };
+	int status;
+
+	if (!f->top.prometheus)
+		cli_usage_error(f->self, "top: which Prometheus? (--prometheus URL)");
+	f->top.hosts = f->hosts;
+	while (!(status = cli_fleet_print_top(&f->top)) && f->watch) {
+		fflush(stdout);
+		nanosleep(&pause, NULL);
+		if (!cli_clear_screen() && !cli_settings.json)
+			putchar('\n');
+	}
 	return status;
 }
 
@@ -311,6 +354,39 @@ static int remove_capture(struct fleet *f)
 
 /* ---------------------------------------------------------------------- options */
 
+static void take_option_of_top(struct fleet *f, const struct cli_parser *parser, int key)
+{
+	switch (key) {
+	case KEY_PROMETHEUS:
+		f->top.prometheus = parser->arg;
+		break;
+	case KEY_PROMETHEUS_LOGIN:
+		f->top.login = parser->arg;
+		break;
+	case KEY_PROMETHEUS_CA:
+		f->top.ca = parser->arg;
+		break;
+	case KEY_BY:
+		if (!cli_fleet_can_sort(parser->arg))
+			cli_usage_error(f->self,
+					"--by: expected cpu, wait, memory, read or written");
+		f->top.by = parser->arg;
+		break;
+	case KEY_TOP:
+		cli_take_number(parser, "--top", TOP_MAX, &f->top.top);
+		break;
+	case KEY_WINDOW:
+		cli_take_interval(parser, "--window", &f->top.window_ns);
+		if (f->top.window_ns > WINDOW_MAX_NS)
+			cli_usage_error(f->self, "--window: at most a day");
+		break;
+	case KEY_WATCH:
+		f->watch = true;
+		cli_take_interval(parser, "--watch", &f->watch_ns);
+		break;
+	}
+}
+
 static void take_option(struct fleet *f, const struct cli_parser *parser, int key)
 {
 	switch (key) {
@@ -339,7 +415,8 @@ static void take_option(struct fleet *f, const struct cli_parser *parser, int ke
 		cli_take_seconds(parser, "--wait", &f->wait_ns);
 		break;
 	default:
-		cli_fleet_option(&f->words, parser, key);
+		if (!cli_fleet_option(&f->words, parser, key))
+			take_option_of_top(f, parser, key);
 	}
 }
 
@@ -366,6 +443,10 @@ static int run(struct fleet *f, const struct cli_parser *parser)
 	bool alone = parser->n_words <= 1;
 	int status;
 
+	if (alone && !strcmp(what, "top"))
+		return top(f);
+	if (!f->words.has_server)
+		cli_usage_error(f->self, "which server? (--server URL)");
 	if (alone && !strcmp(what, "ls"))
 		return list(f);
 	if (alone && !strcmp(what, "status"))
@@ -385,7 +466,8 @@ static int run(struct fleet *f, const struct cli_parser *parser)
 		return strcmp(what, "get") ? fetch_and_use(f, what) : get(f);
 	}
 	cli_usage_error(f->self,
-			"\"%s\": expected ls, status, freeze, get, view, why, rm or create", what);
+			"\"%s\": expected ls, top, status, freeze, get, view, why, rm or create",
+			what);
 }
 
 static int exec_fleet(const struct cli_command *self, int argc, char **argv)
@@ -397,6 +479,8 @@ static int exec_fleet(const struct cli_command *self, int argc, char **argv)
 		.age_ns = 2592000ull * 1000000000u,
 		.replicas = 1,
 		.wait_ns = 2000000000u,
+		.top = { .by = "cpu", .top = 20, .window_ns = 300ull * 1000000000u },
+		.watch_ns = 5ull * 1000000000u,
 	};
 	struct cli_parser parser;
 	int key, status;
@@ -404,8 +488,6 @@ static int exec_fleet(const struct cli_command *self, int argc, char **argv)
 	cli_parser_init(&parser, self, argc, argv);
 	while ((key = cli_parse(&parser)))
 		take_option(&f, &parser, key);
-	if (!f.words.has_server)
-		cli_usage_error(self, "which server? (--server URL)");
 	status = run(&f, &parser);
 	cli_fleet_free(&f.words);
 	free(f.capture);
@@ -414,11 +496,13 @@ static int exec_fleet(const struct cli_command *self, int argc, char **argv)
 
 const struct cli_command_ops cmd_fleet = {
 	.options = options,
-	.text = "ls lists captures, newest last; status asks hosts; freeze requests a capture\n"
-		"of all hosts at once. get, view and why fetch a capture, the last one of HOST if none is\n"
-		"given; options of view and why follow --. view shows several hosts, such as 'db*,web1',\n"
-		"on one timeline, with how far their clocks are apart. create makes the server's stream.\n"
+	.text = "ls lists captures, newest last. top shows what hosts and their processes use, as\n"
+		"Prometheus has it. status asks hosts. freeze requests a capture of all hosts at once.\n"
+		"get, view and why fetch a capture, the last one of HOST if none is given; options of view\n"
+		"and why follow --. view shows several hosts, such as 'db*,web1', on one timeline, with how\n"
+		"far their clocks are apart. create makes the server's stream.\n"
 		"\n"
+		"  kernlens fleet top --prometheus http://collector:9090 --hosts 'db*' --by wait\n"
 		"  kernlens fleet ls --server tls://collector:4222 --login-file operator\n"
 		"  kernlens fleet freeze --hosts 'db*,web1' --reason 'slow checkout'\n"
 		"  kernlens fleet get db1 20261130T003622-5f3a9c1e2b -o trace\n"

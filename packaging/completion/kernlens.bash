@@ -110,7 +110,7 @@ _kernlens_words() {
 		# A program's path, a colon and a function.
 		[[ $current != */* ]] || { compopt -o filenames -o nospace; COMPREPLY=($(compgen -f -- "$current")); }
 		;;
-	fleet) COMPREPLY=($(compgen -W "ls status freeze get view why rm create" -- "$current")) ;;
+	fleet) COMPREPLY=($(compgen -W "ls top status freeze get view why rm create" -- "$current")) ;;
 	mailbox) COMPREPLY=($(compgen -W "hook unhook use" -- "$current")) ;;
 	history) COMPREPLY=($(compgen -W "print record plot" -- "$current")) ;;
 	help) COMPREPLY=($(compgen -W "$("$program" help --commands)" -- "$current")) ;;

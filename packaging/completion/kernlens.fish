@@ -82,7 +82,7 @@ complete -c kernlens -n '__kernlens_is proc set memory' -a '(__fish_complete_pid
 complete -c kernlens -n '__kernlens_is mailbox' -a 'hook unhook use'
 complete -c kernlens -n '__kernlens_is help' -a '(kernlens help --commands)'
 complete -c kernlens -n '__kernlens_is list' -a '(kernlens list groups --names; kernlens list --names)'
-complete -c kernlens -n '__kernlens_is fleet' -a 'ls status freeze get view why rm create'
+complete -c kernlens -n '__kernlens_is fleet' -a 'ls top status freeze get view why rm create'
 complete -c kernlens -n '__kernlens_is maskset' \
     -a 'list show set create delete export import use (kernlens maskset list --names)'
 complete -c kernlens -n '__kernlens_is record live stat profile latency why locks memory count coverage path' \

@@ -58,7 +58,7 @@ _kernlens_words() {
 		compadd -- events groups variables handlers masksets \
 			${(f)"$(kernlens list groups --names)"} ${(f)"$(kernlens list --names)"}
 		;;
-	fleet) compadd ls status freeze get view why rm create ;;
+	fleet) compadd ls top status freeze get view why rm create ;;
 	maskset)
 		compadd -- list show create set delete export import use \
 			${(f)"$(kernlens maskset list --names)"}
