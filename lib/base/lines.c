@@ -22,14 +22,29 @@ void kl_word_write(struct kl_buffer *buffer, const char *text)
 		kl_buffer_add_char(buffer, '-');
 		return;
 	}
-	for (const char *at = text; *at; at++) {
+	for (const char *at = text, *plain = text;; at++) {
 		unsigned char c = *at;
 
-		if (c <= ' ' || c == 0x7f || c == '\\' || (c == '-' && !text[1]))
-			kl_buffer_printf(buffer, "\\%03o", c);
-		else
-			kl_buffer_add_char(buffer, *at);
+		if (c > ' ' && c != 0x7f && c != '\\' && (c != '-' || text[1]))
+			continue;
+		kl_buffer_add(buffer, plain, (size_t)(at - plain));
+		if (!c)
+			return;
+		kl_buffer_printf(buffer, "\\%03o", c);
+		plain = at + 1;
 	}
+}
+
+void kl_word_write_hex(struct kl_buffer *buffer, uint64_t number)
+{
+	char digits[16];
+	char *at = digits + sizeof(digits);
+
+	do {
+		*--at = "0123456789abcdef"[number & 15];
+		number >>= 4;
+	} while (number);
+	kl_buffer_add(buffer, at, (size_t)(digits + sizeof(digits) - at));
 }
 
 char *kl_lines_next(struct kl_lines *lines)

@@ -14,6 +14,9 @@
  */
 void kl_word_write(struct kl_buffer *buffer, const char *text);
 
+/* Write a number for kl_word_take_number() with base 16. */
+void kl_word_write_hex(struct kl_buffer *buffer, uint64_t number);
+
 /* Text being parsed: a copy that is cut into words. @number: the current line's number. */
 struct kl_lines {
 	char *copy;

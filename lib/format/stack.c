@@ -151,6 +151,27 @@ const struct kl_stacks *kl_schema_stacks(const struct kl_schema *schema)
 
 /* --------------------------------------------------------------- as text */
 
+static void write_frame(struct kl_buffer *buffer, const struct kl_frame *frame)
+{
+	kl_word_write_hex(buffer, frame->address);
+	kl_buffer_add_char(buffer, ' ');
+	kl_word_write(buffer, frame->symbol);
+	kl_buffer_add_char(buffer, ' ');
+	kl_word_write_hex(buffer, frame->offset);
+	kl_buffer_add_char(buffer, ' ');
+	kl_word_write(buffer, frame->object);
+	kl_buffer_add_char(buffer, ' ');
+	kl_word_write(buffer, frame->build_id);
+	kl_buffer_add_char(buffer, ' ');
+	kl_word_write_hex(buffer, frame->place);
+	kl_buffer_add_char(buffer, ' ');
+	kl_word_write(buffer, frame->source);
+	kl_buffer_add_char(buffer, ' ');
+	kl_buffer_add_unsigned(buffer, frame->line, 1);
+	kl_buffer_add_string(buffer, frame->inlined ? " 1" : " 0");
+	kl_buffer_add_string(buffer, frame->uncertain ? " 1\n" : " 0\n");
+}
+
 void kl_stacks_write(const struct kl_stacks *stacks, struct kl_buffer *buffer)
 {
 	kl_buffer_printf(buffer, "kernlens-stacks %d\nno-room %llu\n", VERSION,
@@ -162,20 +183,8 @@ void kl_stacks_write(const struct kl_stacks *stacks, struct kl_buffer *buffer)
 			continue;
 		kl_buffer_printf(buffer, "stack %u %u %u %d %u\n", stack->id,
 				 (unsigned int)stack->kind, stack->flags, stack->pid, stack->n);
-		for (unsigned int k = 0; k < stack->n; k++) {
-			const struct kl_frame *frame = &stack->frame[k];
-
-			kl_buffer_printf(buffer, "%llx ", (unsigned long long)frame->address);
-			kl_word_write(buffer, frame->symbol);
-			kl_buffer_printf(buffer, " %llx ", (unsigned long long)frame->offset);
-			kl_word_write(buffer, frame->object);
-			kl_buffer_add_char(buffer, ' ');
-			kl_word_write(buffer, frame->build_id);
-			kl_buffer_printf(buffer, " %llx ", (unsigned long long)frame->place);
-			kl_word_write(buffer, frame->source);
-			kl_buffer_printf(buffer, " %u %d %d\n", frame->line, frame->inlined,
-					 frame->uncertain);
-		}
+		for (unsigned int k = 0; k < stack->n; k++)
+			write_frame(buffer, &stack->frame[k]);
 	}
 }
 

@@ -124,7 +124,7 @@ struct kl_recorder *kl_recorder_create(const struct kl_record_source *source,
 		return NULL;
 	}
 	ret = kl_recorder_init(recorder, source, params);
-	recorder->unpublished = true;
+	recorder->unsaved = true;
 	if (!ret)
 		return recorder;
 	kl_recorder_deinit(recorder);
@@ -230,10 +230,7 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/*
- * Store the names in a flight recorder's session. All of them are written each time, so this may
- * take a fiftieth of the time.
- */
+/* Store the names in a flight recorder's session. */
 static void publish_names(struct kl_recorder *recorder)
 {
 	struct kl_record_names *names = recorder->params.names;
@@ -241,32 +238,33 @@ static void publish_names(struct kl_recorder *recorder)
 		.stacks = kl_record_names_stacks(names),
 		.cgroups = kl_record_names_cgroups(names),
 	};
-	uint64_t began = monotonic_ns();
 	struct kl_buffer bytes = {};
 
-	if (!recorder->unpublished || !overwrites(recorder) || began < recorder->publish_ns ||
-	    (!kl_record_names_has_stacks(names) && !kl_record_names_has_cgroups(names)))
-		return;
 	/* Without them, a trace after a crash has addresses. */
 	if (!kl_id_names_write(&all, &bytes))
 		kl_session_set_names(recorder->source.session, bytes.data, bytes.length);
 	kl_buffer_deinit(&bytes);
 	kl_error_clear();
-	recorder->unpublished = false;
-	recorder->publish_ns = began + 50 * (monotonic_ns() - began);
 }
 
 int kl_recorder_save_stacks(struct kl_recorder *recorder)
 {
 	struct kl_record_names *names = recorder->params.names;
-	int got = kl_record_names_has_stacks(names) ? kl_record_names_collect(names, false) : 0;
+	bool stacks = kl_record_names_has_stacks(names);
+	int got = stacks ? kl_record_names_collect(names, false) : 0;
+	uint64_t began = monotonic_ns();
 
+	recorder->unsaved |= got > 0;
+	/* All are written each time, which may take a fiftieth of the time. */
+	if (!recorder->unsaved || began < recorder->save_ns)
+		return got < 0 ? got : 0;
+	if (overwrites(recorder) && (stacks || kl_record_names_has_cgroups(names)))
+		publish_names(recorder);
 	/* A failure is repeated, and reported, at the end. */
-	if (got > 0) {
+	if (stacks)
 		kl_stacks_save(kl_record_names_stacks(names), recorder->path);
-		recorder->unpublished = true;
-	}
-	publish_names(recorder);
+	recorder->unsaved = false;
+	recorder->save_ns = began + 50 * (monotonic_ns() - began);
 	return got < 0 ? got : 0;
 }
 

@@ -12,8 +12,8 @@
  * @stuck: the buffers can no longer be read
  * @failed: negative errno of the first failure that leaves the trace incomplete
  * @requests: requests for snapshots so far
- * @unpublished: there may be names that are not in the session yet
- * @publish_ns: when they may be stored there, by CLOCK_MONOTONIC
+ * @unsaved: there may be names that have not been stored yet
+ * @save_ns: when they may be stored next, by CLOCK_MONOTONIC
  */
 struct kl_recorder {
 	struct kl_record_source source;
@@ -29,8 +29,8 @@ struct kl_recorder {
 	bool stuck;
 	int failed;
 	uint64_t requests;
-	bool unpublished;
-	uint64_t publish_ns;
+	bool unsaved;
+	uint64_t save_ns;
 	struct kl_snapshot_counts snapshots;
 };
 
