@@ -81,16 +81,44 @@ bool cli_fleet_can_sort(const char *by)
 /* A text in a regular expression of Prometheus (RE2), in a string of PromQL. */
 static void add_literal(struct kl_buffer *to, char c)
 {
+	bool plain = isalnum((unsigned char)c) || (unsigned char)c >= 0x80 || c == '_';
+
 	if (c == '\n')
 		return;
-	if (!isalnum((unsigned char)c) && (unsigned char)c < 0x80 && c != '_')
+	/* The string takes one backslash away, and the expression another. */
+	if (c == '\\')
+		kl_buffer_add_string(to, "\\\\\\");
+	else if (!plain)
 		kl_buffer_add_string(to, c == '"' ? "\\" : "\\\\");
 	kl_buffer_add_char(to, c);
+}
+
+/* A set of characters such as "[a-c]" or "[!0-9]". Returns its last character; NULL: it is none. */
+static const char *add_set(struct kl_buffer *to, const char *at)
+{
+	const char *end = strpbrk(at, "],");
+
+	if (!end || *end != ']' || end == at + 1)
+		return NULL;
+	kl_buffer_add_char(to, '[');
+	at++;
+	if (*at == '!' && at + 1 < end)
+		kl_buffer_add_char(to, '^');
+	for (at += *at == '!' && at + 1 < end; at < end; at++) {
+		if (*at == '-')
+			kl_buffer_add_char(to, '-');
+		else
+			add_literal(to, *at);
+	}
+	kl_buffer_add_char(to, ']');
+	return end;
 }
 
 /* Patterns of the shell as a regular expression; a port may follow the name. */
 static void add_patterns(struct kl_buffer *to, const char *patterns)
 {
+	const char *end;
+
 	kl_buffer_add_string(to, "instance=~\"(");
 	for (; *patterns; patterns++) {
 		switch (*patterns) {
@@ -102,6 +130,12 @@ static void add_patterns(struct kl_buffer *to, const char *patterns)
 			break;
 		case ',':
 			kl_buffer_add_char(to, '|');
+			break;
+		case '[':
+			end = add_set(to, patterns);
+			if (!end)
+				add_literal(to, '[');
+			patterns = end ? end : patterns;
 			break;
 		default:
 			add_literal(to, *patterns);

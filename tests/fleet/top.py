@@ -168,6 +168,10 @@ def test_options(url):
     tap.same("by what waits", [p["name"] for p in got["processes"]], ["p1-1", "p3-1", "p3-2"])
     _, got = top(url, "--hosts", "web?", "--top", "2", "--by", "memory")
     tap.same("by memory", [p["name"] for p in got["processes"]], ["p6-6", "p6-5"])
+    for pattern, names in (("*[135]", ["db1", "db3", "db5"]), ("*[!1-5]", ["web6"]), ("db[", []), ("[,db1", ["db1"]),
+                           ("db[]", []), ("[\\\\]", [])):
+        _, got = top(url, "--hosts", pattern)
+        tap.same(f"hosts {pattern}", sorted(h["host"] for h in got.get("hosts", [0])), names)
     _, got = top(url, "--hosts", 'w"eb2,{}|.*,db.')
     tap.same("a pattern is no expression", got.get("hosts"), [])
     done, _ = top(url, "--hosts", "none", json_too=False)
