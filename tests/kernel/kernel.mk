@@ -23,7 +23,7 @@ KERNEL_TEST_FILES := access awaited budget cgroup control counters defined gate 
 	moment places programs soak stacks stuck throttled traps unwind unwind_costs usdt variables
 KERNEL_TESTS := $(addprefix $(BUILD)/tests/kernel-,$(KERNEL_TEST_FOLDERS) $(KERNEL_TEST_FILES))
 KERNEL_TEST_HEADERS := $(wildcard tests/kernel/*.h tests/kernel/stimulus/*.h) \
-	tests/unit/file.h tests/unit/failing.h uapi/kernlens.h $(wildcard uapi/*.def)
+	tests/unit/file.h tests/unit/failing.h $(wildcard uapi/*)
 
 # The first one without checkers.
 VARIANTS ?= $(firstword $(foreach kernel,$(KERNELS),$(if $(findstring -,$(kernel)),,$(kernel))))

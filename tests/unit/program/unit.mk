@@ -7,7 +7,7 @@
 
 PROGRAM_SOURCES := $(wildcard kernel/core/program*.c tests/unit/program/*.c)
 PROGRAM_HEADERS := $(wildcard kernel/core/program*.h tests/unit/program/*.h) \
-	kernel/core/variable.h tests/unit/unit.h uapi/kernlens.h
+	kernel/core/variable.h tests/unit/unit.h $(wildcard uapi/*)
 PROGRAM_TESTS := $(addprefix $(BUILD)/tests/program-,unit unit-asan)
 UNIT_TESTS += $(PROGRAM_TESTS)
 

@@ -12,7 +12,7 @@
 RING_SOURCES := $(wildcard kernel/ring/*.c)
 RING_UNIT := $(addprefix tests/unit/ring/,bench.c rules.c nesting.c reading.c main.c)
 RING_STRESS := tests/unit/ring/stress.c tests/unit/ring/stress_read.c
-RING_HEADERS := $(wildcard kernel/ring/*.h tests/unit/ring/*.h) tests/unit/unit.h uapi/kernlens.h
+RING_HEADERS := $(wildcard kernel/ring/*.h tests/unit/ring/*.h) tests/unit/unit.h $(wildcard uapi/*)
 
 RING_HOOK := -DKL_RING_TEST_HOOK
 RING_ASAN := $(RING_HOOK) -fsanitize=address,undefined -fno-sanitize-recover=all
