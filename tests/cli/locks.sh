@@ -20,9 +20,11 @@ says err '^ *TOTAL +WAITS +MEAN +WORST +LOCK +TAKEN IN +HELD BY *$' "the table h
 says err ' rwsem at 0x[0-9a-f]+ \([a-z_]+\.vfs_inode\.i_rwsem\) +[a-z0-9_]*write[a-z0-9_]* .*python3-[0-9]+' "the lock, where it is taken and by whom held"
 read -r first second <"$work/out"
 kl locks --json -i kept
+# A wait that begins while one gives the lock to the other has no owner: one of as few as six waits.
 json "each is held by the other, in writing" "$first as \$a | $second as \$b |"'
 	[.rows[] | select(.lock | startswith("rwsem at 0x"))][0] as $row |
-	($row.owners | map(select(.owner_tid == $a or .owner_tid == $b)) | map(.ns) | add) > 0.9 * $row.ns'
+	($row.owners | map(select(.owner_tid > 0))) as $known |
+	($known | all(.owner_tid == $a or .owner_tid == $b)) and ($known | map(.ns) | add) > 0.5 * $row.ns'
 json "all parts add up" 'all(.rows[]; . as $row | ([.locks, .functions, .owners] | map(select(.)) |
 	all((map(.ns) | add) == $row.ns and (map(.waits) | add) == $row.waits)))'
 whole=$(jq -c '[.ns, .waits]' "$work/out")

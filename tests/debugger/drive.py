@@ -246,7 +246,9 @@ def check_damage():
     ):
         said = put(change, number_)
         check("refused: %s" % text, reason in said, said)
-    check("the script has the version of the module", kernlens_pages.VERSION == 2)
+    with open("uapi/crash.h", encoding="utf-8") as file:
+        version = int(re.search(r"#define KL_CRASH_VERSION (\d+)", file.read()).group(1))
+    check("the script has the version of the module", kernlens_pages.VERSION == version)
 
 
 def reads(listing):
