@@ -103,7 +103,7 @@ static const char *add_set(struct kl_buffer *to, const char *at)
 	kl_buffer_add_char(to, '[');
 	at++;
 	if (*at == '!' && at + 1 < end)
-		kl_buffer_add_char(to, '^');
+		kl_buffer_add_string(to, "^:");
 	for (at += *at == '!' && at + 1 < end; at < end; at++) {
 		if (*at == '-')
 			kl_buffer_add_char(to, '-');
@@ -114,19 +114,26 @@ static const char *add_set(struct kl_buffer *to, const char *at)
 	return end;
 }
 
-/* Patterns of the shell as a regular expression; a port may follow the name. */
+/*
+ * Patterns of the shell as a regular expression; a port may follow the name. Only a single star
+ * also matches numeric addresses of IPv6, which have colons.
+ */
 static void add_patterns(struct kl_buffer *to, const char *patterns)
 {
 	const char *end;
 
+	if (!strcmp(patterns, "*")) {
+		kl_buffer_add_string(to, "instance!=\"\"");
+		return;
+	}
 	kl_buffer_add_string(to, "instance=~\"(");
 	for (; *patterns; patterns++) {
 		switch (*patterns) {
 		case '*':
-			kl_buffer_add_string(to, ".*");
+			kl_buffer_add_string(to, "[^:]*");
 			break;
 		case '?':
-			kl_buffer_add_char(to, '.');
+			kl_buffer_add_string(to, "[^:]");
 			break;
 		case ',':
 			kl_buffer_add_char(to, '|');
