@@ -22,18 +22,28 @@ expect "a compressed dump without its pages" 1
 says err 'it is cut off'
 check "nothing is created" test ! -e t
 
-# A loop of the shell: no process begins or ends in it.
+# A loop of the shell: no process begins or ends in it. It is extracted from outside, when the names of its
+# stack traces have been stored: no new ones may come meanwhile, as the memory would change.
 cat >script <<'END'
 for ((i = 0; i < 200; i++)); do echo >/dev/null; done
-# Until the recorder has stored the names.
-read -rt 3 _ <>pause
-"$1" extract /proc/kcore --list --json >list
-"$1" extract /proc/kcore -o memory --json >result 2>messages
+read -r _ <pause
 END
 mkfifo pause
-kl record -q --no-dump --overwrite --name extracted -e 'syscall_entry_dup2:stack,mark' -v rss,cgroup_id -o whole -- \
-	bash script "$kernlens"
-expect "a flight recorder whose command extracts it" 0
+"$kernlens" record -q --no-dump --overwrite --name extracted -e 'syscall_entry_dup2:stack,mark' -v rss,cgroup_id -o whole -- \
+	bash script &
+recorder=$!
+is_stored() {
+	[[ -e whole/.kernlens/stacks && $(($(date +%s) - $(stat -c %Y whole/.kernlens/stacks))) -ge 5 ]]
+}
+for ((i = 0; i < 300; i++)); do
+	! is_stored || break
+	sleep 0.2
+done
+"$kernlens" extract /proc/kcore --list --json >list
+"$kernlens" extract /proc/kcore -o memory --json >result 2>messages
+echo >pause
+wait $recorder
+check "a flight recorder, while it is extracted" test $? -eq 0
 check "the list has it" jq -e --arg kernel "$(uname -r)" --arg boot "$(</proc/sys/kernel/random/boot_id)" \
 	'length == 1 and (.[0] | .name == "extracted" and .mode == "overwrite" and .uid == 0 and .began_ns > .created_ns
 	 and .ended_ns == 0 and .kernel == $kernel and .boot_id == $boot)' list
