@@ -86,33 +86,32 @@ bool fleet_read_login(const char *path, char text[FLEET_LOGIN_MAX])
 	return *text || !fleet_error("%s: no login in it", path);
 }
 
-static natsStatus set_login(natsOptions *nats, const char *path)
+static natsStatus set_login(natsOptions *nats, char *text)
 {
-	char text[FLEET_LOGIN_MAX], *colon;
+	char *colon = strchr(text, ':');
 	natsStatus status;
 
-	if (!fleet_read_login(path, text))
-		return NATS_INVALID_ARG;
-	colon = strchr(text, ':');
 	if (colon)
 		*colon++ = 0;
 	status = colon ? natsOptions_SetUserInfo(nats, text, colon) :
 			 natsOptions_SetToken(nats, text);
-	explicit_bzero(text, sizeof(text));
+	explicit_bzero(text, FLEET_LOGIN_MAX);
 	return status;
 }
 
 static natsStatus set_secrets(natsOptions *nats, const struct fleet_options *options)
 {
 	natsStatus status = NATS_OK;
+	char login[FLEET_LOGIN_MAX];
 
 	if ((options->credentials && !check_secret(options->credentials)) ||
-	    (options->key && !check_secret(options->key)))
+	    (options->key && !check_secret(options->key)) ||
+	    (options->login && !fleet_read_login(options->login, login)))
 		return NATS_ERR;
 	if (options->credentials)
 		status = natsOptions_SetUserCredentialsFromFiles(nats, options->credentials, NULL);
 	if (status == NATS_OK && options->login)
-		status = set_login(nats, options->login);
+		status = set_login(nats, login);
 	if (status == NATS_OK && (options->ca || options->certificate))
 		status = natsOptions_SetSecure(nats, true);
 	if (status == NATS_OK && options->ca)

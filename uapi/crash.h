@@ -109,6 +109,9 @@ enum kl_crash_region_kind {
 
 #define KL_CRASH_REGIONS 4
 
+/* Is it metadata: a text that does not change, and has a sum? */
+#define KL_CRASH_IS_TEXT(kind) ((kind) <= KL_CRASH_NAMES)
+
 /* Constant up to @began. The addresses are those of the first page of a chain; 0: none. */
 struct kl_crash_session {
 	struct kl_crash_head head;

@@ -93,7 +93,7 @@ static int list(struct fleet *f)
 	cli_fleet_add(&f->words, "--host=%s", f->hosts);
 	status = cli_fleet_run("ls", &f->words, &rows);
 	if (!status) {
-		rows = cli_fleet_sort(rows);
+		rows = cli_fleet_sort(rows, cli_fleet_compare_times);
 		cli_start_pager();
 		status = cli_fleet_print_captures(rows);
 	}
@@ -160,7 +160,7 @@ static int list_of(const struct fleet *f, const char *hosts, json_t **rows)
 	cli_fleet_add(&words, "--host=%s", hosts);
 	status = cli_fleet_run("ls", &words, rows);
 	cli_fleet_free(&words);
-	*rows = cli_fleet_sort(*rows);
+	*rows = cli_fleet_sort(*rows, cli_fleet_compare_times);
 	return status;
 }
 

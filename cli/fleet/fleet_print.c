@@ -19,7 +19,7 @@ static const char *clean(const char *text)
 	return cli_clean_text(text, strlen(text));
 }
 
-static int compare_rows(const void *a, const void *b)
+int cli_fleet_compare_times(const void *a, const void *b)
 {
 	const json_t *const *first = a, *const *second = b;
 	uint64_t one = cli_fleet_time(*first), other = cli_fleet_time(*second);
@@ -27,14 +27,14 @@ static int compare_rows(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-json_t *cli_fleet_sort(json_t *rows)
+json_t *cli_fleet_sort(json_t *rows, int (*compare)(const void *, const void *))
 {
 	size_t n = json_array_size(rows);
 	json_t **all = cli_alloc((n + 1) * sizeof(json_t *)), *sorted = json_array();
 
 	for (size_t i = 0; i < n; i++)
 		all[i] = json_array_get(rows, i);
-	qsort(all, n, sizeof(json_t *), compare_rows);
+	qsort(all, n, sizeof(json_t *), compare);
 	for (size_t i = 0; i < n; i++)
 		json_array_append(sorted, all[i]);
 	free(all);

@@ -16,8 +16,11 @@ const char *cli_fleet_clock(char text[CLI_FLEET_CLOCK_MAX], const json_t *about)
 /* When a capture was taken; 0: unknown. */
 uint64_t cli_fleet_time(const json_t *row);
 
-/* The same rows in order of time; releases @rows. */
-json_t *cli_fleet_sort(json_t *rows);
+/* Compares captures by time, for cli_fleet_sort(). */
+int cli_fleet_compare_times(const void *a, const void *b);
+
+/* The same rows, sorted; releases @rows. @compare: as for qsort() of json_t * */
+json_t *cli_fleet_sort(json_t *rows, int (*compare)(const void *, const void *));
 
 int cli_fleet_print_captures(json_t *rows);
 int cli_fleet_print_status(json_t *rows);

@@ -14,6 +14,7 @@
 #include "../base/common.h"
 #include "../base/output.h"
 #include "fleet.h"
+#include "fleet_print.h"
 #include "fleet_top.h"
 
 /* A figure of machines or processes. @key: in JSON. @expression: $S: selector; $W: window */
@@ -51,29 +52,23 @@ static const struct figure of_processes[] = {
 	  "rate(kernlens_process_storage_written_bytes_total{$S,pid!=\"other\"}[$W])" },
 };
 
-/* Words of --by, and the figure. */
-static const struct figure orders[] = {
-	{ "cpu", "cpu" },
-	{ "wait", "cpu_wait" },
-	{ "memory", "memory_bytes" },
-	{ "read", "read_bytes_per_second" },
-	{ "written", "written_bytes_per_second" },
-};
+/* The word of --by for each of them. */
+static const char *const orders[] = { "cpu", "wait", "memory", "read", "written" };
 
 #define N_HOST_FIGURES (sizeof(of_hosts) / sizeof(*of_hosts))
 #define N_PROCESS_FIGURES (sizeof(of_processes) / sizeof(*of_processes))
 
-static const char *key_of_order(const char *by)
+static const struct figure *find_order(const char *by)
 {
-	for (size_t i = 0; i < (sizeof(orders) / sizeof(*orders)); i++)
-		if (!strcmp(orders[i].key, by))
-			return orders[i].expression;
+	for (size_t i = 0; i < N_PROCESS_FIGURES; i++)
+		if (!strcmp(orders[i], by))
+			return &of_processes[i];
 	return NULL;
 }
 
 bool cli_fleet_can_sort(const char *by)
 {
-	return key_of_order(by);
+	return find_order(by);
 }
 
 /* --------------------------------------------------------------------- queries */
@@ -178,36 +173,35 @@ static void add_query(struct cli_fleet_words *words, const char *before, const c
 	kl_buffer_deinit(&query);
 }
 
-static void add_server(struct cli_fleet_words *words, const struct cli_fleet_top *top)
+/* Run the queries in @words, and free these. */
+static int ask(const struct cli_fleet_top *top, struct cli_fleet_words *words, json_t **rows)
 {
+	int status;
+
 	cli_fleet_add(words, "--prometheus=%s", top->prometheus);
 	cli_fleet_add(words, "--wait=30000");
 	if (top->login)
 		cli_fleet_add(words, "--login-file=%s", top->login);
 	if (top->ca)
 		cli_fleet_add(words, "--tls-ca=%s", top->ca);
+	status = cli_fleet_run("query", words, rows);
+	cli_fleet_free(words);
+	return status;
 }
 
 #define EACH_PROCESS "max by (instance, pid, start, name) ("
 
+/* The figures of machines, and then what processes are sorted by, of those with most of it. */
 static int ask_first(const struct cli_fleet_top *top, const char *selector, json_t **rows)
 {
 	struct cli_fleet_words words = { .n = 0 };
-	const char *key = key_of_order(top->by);
 	char *before = cli_format("topk(%llu, " EACH_PROCESS, (unsigned long long)top->top);
-	int status;
 
-	add_server(&words, top);
 	for (size_t i = 0; i < N_HOST_FIGURES; i++)
 		add_query(&words, "", of_hosts[i].expression, "", selector, top->window_ns);
-	for (size_t i = 0; i < N_PROCESS_FIGURES; i++)
-		if (!strcmp(of_processes[i].key, key))
-			add_query(&words, before, of_processes[i].expression, "))", selector,
-				  top->window_ns);
-	status = cli_fleet_run("query", &words, rows);
-	cli_fleet_free(&words);
+	add_query(&words, before, find_order(top->by)->expression, "))", selector, top->window_ns);
 	free(before);
-	return status;
+	return ask(top, &words, rows);
 }
 
 /* Of any process with one of these IDs; the others are left out later. */
@@ -216,16 +210,12 @@ static int ask_more(const struct cli_fleet_top *top, const char *selector, const
 {
 	struct cli_fleet_words words = { .n = 0 };
 	char *own = cli_format("%s,pid=~\"%s\"", selector, pids);
-	int status;
 
-	add_server(&words, top);
 	for (size_t i = 0; i < N_PROCESS_FIGURES; i++)
 		add_query(&words, EACH_PROCESS, of_processes[i].expression, ")", own,
 			  top->window_ns);
-	status = cli_fleet_run("query", &words, rows);
-	cli_fleet_free(&words);
 	free(own);
-	return status;
+	return ask(top, &words, rows);
 }
 
 /* --------------------------------------------------------------------- results */
@@ -314,23 +304,18 @@ static int compare_hosts(const void *a, const void *b)
 	return one < other ? 1 : one > other ? -1 : 0;
 }
 
-/* The values of an object, sorted, as an array. Releases the object. */
-static json_t *sort(json_t *all, int (*compare)(const void *, const void *))
+/* The values of an object as an array. Releases the object. */
+static json_t *values_of(json_t *all)
 {
-	size_t size = json_object_size(all), n = 0;
-	json_t **entries = cli_alloc((size + 1) * sizeof(json_t *)), *sorted = json_array(), *entry;
+	json_t *values = json_array(), *value;
 	const char *key;
 
-	json_object_foreach(all, key, entry)
+	json_object_foreach(all, key, value)
 	{
-		entries[n++] = entry;
+		json_array_append(values, value);
 	}
-	qsort(entries, n, sizeof(json_t *), compare);
-	for (size_t i = 0; i < n; i++)
-		json_array_append(sorted, entries[i]);
-	free(entries);
 	json_decref(all);
-	return sorted;
+	return values;
 }
 
 /* --------------------------------------------------------------------- printing */
@@ -460,15 +445,14 @@ int cli_fleet_print_top(const struct cli_fleet_top *top)
 	add_patterns(&selector, top->hosts);
 	status = ask_first(top, selector.data, &rows);
 	take_samples(hosts, rows, of_hosts, N_HOST_FIGURES, 0, false, true);
-	sort_key = key_of_order(top->by);
-	take_samples(processes, rows, &(struct figure){ sort_key, NULL }, 1, N_HOST_FIGURES, true,
-		     true);
+	sort_key = find_order(top->by)->key;
+	take_samples(processes, rows, find_order(top->by), 1, N_HOST_FIGURES, true, true);
 	pids = list_pids(processes);
 	if (!status && *pids)
 		status = ask_more(top, selector.data, pids, &more);
 	take_samples(processes, more, of_processes, N_PROCESS_FIGURES, 0, true, false);
-	hosts = sort(hosts, compare_hosts);
-	processes = sort(processes, compare_processes);
+	hosts = cli_fleet_sort(values_of(hosts), compare_hosts);
+	processes = cli_fleet_sort(values_of(processes), compare_processes);
 	if (!status)
 		status = print(top, hosts, processes);
 	json_decref(hosts);

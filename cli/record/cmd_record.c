@@ -223,8 +223,6 @@ static void save_stacks_now_and_then(struct record *r)
 	int error;
 
 	/* Not while the dump occupies the descriptor. */
-	if (!cli_session_has_stacks(&r->session) && r->session.config.mode != KL_MODE_OVERWRITE)
-		return;
 	if (elapsed - r->collected_ns < COLLECT_NS || is_dumping(r))
 		return;
 	r->collected_ns = elapsed;

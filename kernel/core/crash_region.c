@@ -53,7 +53,7 @@ struct kl_crash_region *kl_crash_region_create(struct kl_session *s, enum kl_cra
 		page->generation = generation;
 		page->kind = kind;
 		page->next = first ? kl_crash_address(first) : 0;
-		if (kind == KL_CRASH_METADATA || kind == KL_CRASH_NAMES)
+		if (KL_CRASH_IS_TEXT(kind))
 			page->sum = kl_crash_sum(KL_CRASH_SUM_BEGIN, memory, bytes);
 		fill_region(page, memory, bytes, number);
 		kl_crash_publish_page(&page->head, KL_CRASH_REGION, PAGE_SIZE);

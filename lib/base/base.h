@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #define KL_ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define KL_NS_PER_S 1000000000u
@@ -57,6 +58,25 @@ static inline uint64_t kl_hash_bytes(uint64_t hash, const void *bytes, size_t n)
  * text.
  */
 int kl_write_all(int fd, const void *bytes, size_t length);
+
+/* Write hexadecimal digits, at most 16, that end before @end. Returns the first. */
+static inline char *kl_hex_digits(char *end, uint64_t number)
+{
+	do {
+		*--end = "0123456789abcdef"[number & 15];
+		number >>= 4;
+	} while (number);
+	return end;
+}
+
+/* CLOCK_MONOTONIC, in ns. */
+static inline uint64_t kl_monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * KL_NS_PER_S + (uint64_t)now.tv_nsec;
+}
 
 /* The last part of a path. */
 static inline const char *kl_file_of(const char *path)

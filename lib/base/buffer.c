@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <kernlens/buffer.h>
+#include "base.h"
 
 #define FIRST_BYTES 4096
 
@@ -75,12 +76,8 @@ void kl_buffer_add_signed(struct kl_buffer *buffer, long long value)
 void kl_buffer_add_hex(struct kl_buffer *buffer, unsigned long long value)
 {
 	char digits[18];
-	char *at = digits + sizeof(digits);
+	char *at = kl_hex_digits(digits + sizeof(digits), value);
 
-	do {
-		*--at = "0123456789abcdef"[value & 15];
-		value >>= 4;
-	} while (value);
 	*--at = 'x';
 	*--at = '0';
 	kl_buffer_add(buffer, at, digits + sizeof(digits) - at);

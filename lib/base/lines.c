@@ -38,12 +38,8 @@ void kl_word_write(struct kl_buffer *buffer, const char *text)
 void kl_word_write_hex(struct kl_buffer *buffer, uint64_t number)
 {
 	char digits[16];
-	char *at = digits + sizeof(digits);
+	char *at = kl_hex_digits(digits + sizeof(digits), number);
 
-	do {
-		*--at = "0123456789abcdef"[number & 15];
-		number >>= 4;
-	} while (number);
 	kl_buffer_add(buffer, at, (size_t)(digits + sizeof(digits) - at));
 }
 

@@ -99,7 +99,7 @@ static int read_region(const struct kl_dump *dump, const struct kl_dump_found *s
 			return -EBADMSG;
 	}
 	region->bytes[region->length] = 0;
-	if ((region->kind == KL_CRASH_METADATA || region->kind == KL_CRASH_NAMES) &&
+	if (KL_CRASH_IS_TEXT(region->kind) &&
 	    kl_crash_sum(KL_CRASH_SUM_BEGIN, region->bytes, (uint32_t)region->length) !=
 		    region->page->sum)
 		return -EBADMSG;

@@ -171,21 +171,13 @@ static int split_runs(struct kl_memory *m)
 	return ret;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * KL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 int kl_memory_read(struct kl_device *device, int pid, uint32_t what, struct kl_memory *m)
 {
 	int ret;
 
 	memset(m, 0, sizeof(*m));
 	m->pid = pid;
-	m->time_ns = now_ns();
+	m->time_ns = kl_monotonic_ns();
 	ret = kl_details_read(device, pid, KL_DETAIL_MAPS, &m->list);
 	if (!ret)
 		ret = kl_page_runs_read(device, pid, what, &m->runs);

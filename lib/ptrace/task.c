@@ -234,10 +234,7 @@ static bool is_held(const struct kl_tracer *k, const struct kl_space *s)
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+	return (int64_t)(kl_monotonic_ns() / 1000000);
 }
 
 int kl_space_hold(struct kl_tracer *k, struct kl_space *s)

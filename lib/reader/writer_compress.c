@@ -13,14 +13,6 @@
 #include "../base/base.h"
 #include "writer.h"
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * KL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 int kl_trace_compress(struct kl_trace_writer *writer, int level)
 {
 	writer->frames = kl_frame_writer_create(writer->schema, level);
@@ -130,7 +122,7 @@ int kl_writer_keep(struct kl_trace_writer *writer, struct kl_stream_out *out,
 		return writer->error;
 	}
 	if (!pending->n_entries)
-		pending->since_ns = now_ns();
+		pending->since_ns = kl_monotonic_ns();
 	entries[pending->n_entries++] = *entry;
 	if (pending->plain.length + header->packet_bits / 8 > KL_FRAME_PLAIN_MAX)
 		flush(writer, out);
@@ -139,7 +131,7 @@ int kl_writer_keep(struct kl_trace_writer *writer, struct kl_stream_out *out,
 
 int kl_trace_flush(struct kl_trace_writer *writer, uint64_t age_ns)
 {
-	uint64_t now = writer->frames && age_ns ? now_ns() : 0;
+	uint64_t now = writer->frames && age_ns ? kl_monotonic_ns() : 0;
 
 	for (size_t i = 0; writer->frames && i < writer->n_outs; i++) {
 		struct kl_stream_out *out = &writer->outs[i];

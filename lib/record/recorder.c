@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <kernlens/cgroup_store.h>
 #include <kernlens/compress.h>
@@ -222,14 +221,6 @@ int kl_recorder_drain(struct kl_recorder *recorder)
 	return recorder->reader ? kl_recorder_read(recorder, false) : 0;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Store the names in a flight recorder's session. */
 static void publish_names(struct kl_recorder *recorder)
 {
@@ -252,7 +243,7 @@ int kl_recorder_save_stacks(struct kl_recorder *recorder)
 	struct kl_record_names *names = recorder->params.names;
 	bool stacks = kl_record_names_has_stacks(names);
 	int got = stacks ? kl_record_names_collect(names, false) : 0;
-	uint64_t began = monotonic_ns();
+	uint64_t began = kl_monotonic_ns();
 
 	recorder->unsaved |= got > 0;
 	/* All are written each time, which may take a fiftieth of the time. */
@@ -264,7 +255,7 @@ int kl_recorder_save_stacks(struct kl_recorder *recorder)
 	if (stacks)
 		kl_stacks_save(kl_record_names_stacks(names), recorder->path);
 	recorder->unsaved = false;
-	recorder->save_ns = began + 50 * (monotonic_ns() - began);
+	recorder->save_ns = began + 50 * (kl_monotonic_ns() - began);
 	return got < 0 ? got : 0;
 }
 

@@ -24,17 +24,9 @@ struct kernel {
 	uint64_t looked_ns;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * KL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static void look_at_modules(struct kernel *kernel)
 {
-	uint64_t now = now_ns(), modules;
+	uint64_t now = kl_monotonic_ns(), modules;
 
 	if (kernel->looked_ns && now - kernel->looked_ns < LOOK_NS)
 		return;
@@ -115,7 +107,7 @@ int kl_addresses_collect(struct kl_addresses *addresses, const char *path, uint6
 {
 	struct kl_trace *trace = kl_trace_open(path);
 	unsigned int variable[KL_VARIABLES_MAX], variables;
-	uint64_t begun = now_ns();
+	uint64_t begun = kl_monotonic_ns();
 	struct kl_item item;
 	int more = 1;
 
@@ -123,7 +115,7 @@ int kl_addresses_collect(struct kl_addresses *addresses, const char *path, uint6
 		return -errno;
 	variables = find_variables(kl_trace_schema(trace), variable);
 	for (uint64_t n = 1; more && kl_trace_next(trace, &item) > 0; n++) {
-		if (n % EVENTS_AT_ONCE == 0 && now_ns() - begun > limit_ns)
+		if (n % EVENTS_AT_ONCE == 0 && kl_monotonic_ns() - begun > limit_ns)
 			more = 0;
 		if (item.kind != KL_ITEM_EVENT)
 			continue;

@@ -16,14 +16,6 @@ struct system {
 	uint64_t read_ns; /* 0: never */
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * KL_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static int add(void *data, const char *path, uint64_t id)
 {
 	return kl_cgroups_add(data, id, path) ? -ENOMEM : 1;
@@ -38,7 +30,7 @@ void kl_cgroups_read(struct kl_cgroups *cgroups)
 static void find(struct kl_cgroups *cgroups, void *data)
 {
 	struct system *system = data;
-	uint64_t now = now_ns();
+	uint64_t now = kl_monotonic_ns();
 
 	if (system->read_ns && now - system->read_ns < AGAIN_NS)
 		return;

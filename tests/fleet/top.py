@@ -6,27 +6,18 @@
 import http.server
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
 import time
-import urllib.error
 import urllib.request
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from tap import Tap  # noqa: E402
+from fleet import Tap, free_port, wait_for
 
 KERNLENS = os.path.join(os.environ.get("BUILD", "build"), "kernlens")
 work = sys.argv[1]
 tap = Tap()
 GIB = 1 << 30
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -125,16 +116,16 @@ def start_prometheus(machines, port):
 
 def wait_for_scrapes(url, n):
     query = f"{url}/api/v1/query?query=count(count_over_time(kernlens_cpus_online[12s])>10)"
-    for _ in range(120):
+
+    def has_scraped():
         try:
             with urllib.request.urlopen(query, timeout=5) as answer:
                 result = json.load(answer)["data"]["result"]
-            if result and int(result[0]["value"][1]) == n:
-                return True
-        except (OSError, ValueError, urllib.error.URLError):
-            pass
-        time.sleep(0.5)
-    return False
+        except (OSError, ValueError):
+            return False
+        return result and int(result[0]["value"][1]) == n
+
+    return wait_for(has_scraped, 60)
 
 
 def test_figures(url):

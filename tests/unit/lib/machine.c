@@ -59,7 +59,7 @@ static void add_region(struct machine *m, enum kl_crash_region_kind kind, const 
 	page->kind = kind;
 	page->bytes = bytes;
 	page->first = 96;
-	if (kind == KL_CRASH_METADATA || kind == KL_CRASH_NAMES)
+	if (KL_CRASH_IS_TEXT(kind))
 		page->sum = kl_crash_sum(KL_CRASH_SUM_BEGIN, memory, (uint32_t)bytes);
 	while (done < bytes) {
 		size_t skip = page->n ? 0 : page->first, part = PAGE - skip;
